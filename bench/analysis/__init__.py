@@ -1,0 +1,1 @@
+"""Raw files of a run folder in, tidy tables and verdicts out; needs no vLLM."""

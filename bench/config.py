@@ -1,0 +1,229 @@
+"""One TOML file becomes one frozen, validated experiment.
+
+Every option has its default here and nowhere else; unknown keys are refused with the nearest known one.
+What the options do to vLLM is the business of `bench.engine`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from bench.errors import ConfigError, nearest
+
+Tier = Literal["replay", "engine"]
+Scalar = bool | int | float | str
+
+
+class Section(BaseModel):
+    """A frozen table of the experiment file; types are not coerced and unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class EngineOptions(Section):
+    """How both arms' engines are built; vLLM's own names and meanings unless said."""
+
+    model: str = Field("tiny", description="a shipped model config by name, or a folder that holds a config.json")
+    policy: Literal["fcfs", "priority"] = Field("fcfs", description="scheduling policy")
+    async_scheduling: bool = Field(False, description="AsyncScheduler, one step ahead")
+    block_size: int = Field(
+        32, ge=1, le=256, description="tokens in a KV block; vLLM's CPU attention wants multiples of 32"
+    )
+    max_model_len: int = Field(4096, ge=2, description="tokens of prompt and output together")
+    max_num_seqs: int | None = Field(None, ge=1, description="RUNNING slots; absent: what the trace's header asks for")
+    max_num_batched_tokens: int | None = Field(
+        None, ge=1, description="tokens a step; absent: what the trace's header asks for"
+    )
+    kv_tokens: int | None = Field(
+        None, ge=1, description="KV cache size in tokens; absent: what the trace's header asks for"
+    )
+    enable_prefix_caching: bool = Field(True, description="as vLLM's default")
+    scheduler_reserve_full_isl: bool = Field(False, description="vLLM's default is true, which hides most preemption")
+    watermark: float = Field(0.0, ge=0, lt=1, description="fraction of KV blocks kept free at admission")
+    long_prefill_token_threshold: int = Field(0, ge=0, description="tokens; 0: no cap on a prefill chunk")
+    log_stats: bool = Field(True, description="scheduler statistics and events, as `vllm serve` keeps them")
+
+
+class CellGroup(Section):
+    """Workloads × sizes on one tier; each combination is one cell."""
+
+    tier: Tier = Field("replay", description="where the steps run")
+    workloads: tuple[str, ...] = Field((), description="generators by name")
+    traces: tuple[str, ...] = Field((), description="trace files, in place of or beside workloads")
+    num_running: tuple[int, ...] = Field((64, 256), description="target length of the RUNNING queue, for workloads")
+    options: dict[str, Scalar] = Field(default_factory=dict, description="options for every workload of the group")
+    pairs: int | None = Field(None, ge=2, le=10_000, description="pairs a comparison; absent: measure.pairs")
+
+    @field_validator("workloads", "traces", "num_running", mode="before")
+    @classmethod
+    def _tuple_from_array(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("num_running")
+    @classmethod
+    def _sizes_are_possible(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        wrong = [n for n in value if not 1 <= n <= 16_384]
+        if wrong:
+            raise ValueError(f"{wrong[0]} is not a possible number of running requests, expected 1 to 16384")
+        return value
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Self:
+        if not self.workloads and not self.traces:
+            raise ValueError("names neither workloads nor traces")
+        if self.workloads and not self.num_running:
+            raise ValueError("num_running is empty")
+        return self
+
+
+class MeasureOptions(Section):
+    """How pairs are taken; see docs/method.md for the reasons."""
+
+    pairs: int = Field(20, ge=2, le=10_000, description="pairs a comparison: the replicates of the analysis")
+    zygotes: int = Field(
+        4, ge=1, le=1000, description="processes that import vLLM and fork the arms; each has its own hash seed"
+    )
+    slice_ms: float = Field(2.5, ge=0.1, le=1000, description="least scheduler time timed together, in ms")
+    warmup_steps: int = Field(8, ge=0, le=100_000, description="steps left out after the queue reached its length")
+    min_slices: int = Field(8, ge=2, le=100_000, description="fewest slices that a pair may have")
+    step_time_limit_s: float = Field(20.0, gt=0, le=3600, description="a step that runs longer is taken to hang, in s")
+    canary: bool = Field(True, description="also compare the baseline with itself on the first cell of each tier")
+
+
+class VerdictOptions(Section):
+    """When a difference counts; fractions are written in percent."""
+
+    margin_pct: float = Field(1.5, gt=0, le=100, description="smallest difference that matters, in % of the step")
+    max_excluded_pct: float = Field(
+        20.0, ge=0, le=100, description="more slices excluded than this, in %: INCONCLUSIVE"
+    )
+
+
+class Experiment(Section):
+    """The whole experiment file."""
+
+    name: str = Field("experiment", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="names the run folder")
+    baseline: str = Field("list", min_length=1, description="variant SPEC of the baseline")
+    candidates: tuple[str, ...] = Field(
+        ("dict",), min_length=1, description="variant SPECs, each compared with the baseline"
+    )
+    seed: int = Field(1, ge=0, lt=2**32, description="every order, seed and trace of the run derives from it")
+    engine: EngineOptions = Field(default_factory=EngineOptions)
+    cells: tuple[CellGroup, ...] = Field(min_length=1)
+    measure: MeasureOptions = Field(default_factory=MeasureOptions)
+    verdict: VerdictOptions = Field(default_factory=VerdictOptions)
+
+    @field_validator("candidates", "cells", mode="before")
+    @classmethod
+    def _tuple_from_array(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("candidates")
+    @classmethod
+    def _candidates_differ(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(value)) != len(value):
+            raise ValueError("names a candidate twice")
+        return value
+
+
+def load_experiment(path: Path, overrides: Sequence[str] = ()) -> Experiment:
+    """Read `path` and apply `KEY=VALUE` overrides (dotted key, TOML value); raises ConfigError."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"config {path}: no such file; the shipped ones are in configs/") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"config {path}: cannot be read ({error})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"config {path}: not valid TOML ({error})") from error
+    for override in overrides:
+        _apply_override(table, override)
+    try:
+        return Experiment.model_validate(table)
+    except ValidationError as error:
+        raise ConfigError(f"config {path}: {_first_problem(error, table)}") from error
+
+
+def _apply_override(table: dict[str, Any], override: str) -> None:
+    key, separator, text = override.partition("=")
+    if not separator or not key.strip():
+        raise ConfigError(f"--set {override}: expected KEY=VALUE, for instance measure.pairs=40")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()  # a bare word is meant as a string: --set baseline=dict
+    *parents, leaf = key.strip().split(".")
+    here: Any = table
+    for part in parents:
+        here = _descend(here, part, override)
+    if isinstance(here, list):
+        here[_index(here, leaf, override)] = value
+    elif isinstance(here, dict):
+        here[leaf] = value
+    else:
+        raise ConfigError(f"--set {override}: {'.'.join(parents)} is a value, not a table")
+
+
+def _descend(here: Any, part: str, override: str) -> Any:
+    if isinstance(here, list):
+        return here[_index(here, part, override)]
+    if isinstance(here, dict):
+        return here.setdefault(part, {})
+    raise ConfigError(f"--set {override}: {part} lies below a value, not a table")
+
+
+def _index(here: list[Any], part: str, override: str) -> int:
+    if part.isdecimal() and int(part) < len(here):
+        return int(part)
+    raise ConfigError(f"--set {override}: {part} is not a place in an array of {len(here)}; count from 0")
+
+
+def _first_problem(error: ValidationError, table: dict[str, Any]) -> str:
+    problem = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        section = _section_at(problem["loc"][:-1])
+        return f'unknown key "{where}"{nearest(str(problem["loc"][-1]), section.model_fields)}'
+    if problem["type"] == "missing":
+        return f'"{where}" is missing; it is required'
+    found = problem.get("input")
+    message = problem["msg"].removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
+    return f'"{where}" is {_shown(found)}: {message}'
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _section_at(location: Sequence[int | str]) -> type[Section]:
+    sections: dict[str, type[Section]] = {
+        "engine": EngineOptions,
+        "cells": CellGroup,
+        "measure": MeasureOptions,
+        "verdict": VerdictOptions,
+    }
+    names = [part for part in location if isinstance(part, str)]
+    return sections[names[0]] if names else Experiment
+
+
+def describe_options() -> Iterator[tuple[str, str, str]]:
+    """(dotted key, default, meaning) of every option, for docs and help."""
+    sections: list[tuple[str, type[Section]]] = [
+        ("", Experiment),
+        ("engine.", EngineOptions),
+        ("cells.", CellGroup),
+        ("measure.", MeasureOptions),
+        ("verdict.", VerdictOptions),
+    ]
+    for prefix, section in sections:
+        for name, field in section.model_fields.items():
+            if field.description:
+                default = "required" if field.is_required() else str(field.get_default(call_default_factory=True))
+                yield f"{prefix}{name}", default, field.description

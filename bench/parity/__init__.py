@@ -1,0 +1,1 @@
+"""Proof, step by step, that two variants decide alike."""

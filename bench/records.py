@@ -1,0 +1,187 @@
+"""What travels between stages through files: the columns of each table, and the manifest of a run folder.
+
+Each column carries its unit and meaning; `docs/results.md` lists them and a test holds the two together.
+Writing belongs to `bench.measure`, reading to `bench.analysis`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+FORMAT = 1
+CANARY = "aa"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: `type` is a pyarrow type name, `unit` is empty for plain counts and names."""
+
+    name: str
+    type: Literal["string", "int64", "float64", "bool"]
+    unit: str
+    meaning: str
+
+
+IDENTITY = (
+    Column("cell", "string", "", "tier, workload and size of the comparison"),
+    Column("comparison", "string", "", "the cell and the candidate compared in it; `aa` is the baseline with itself"),
+    Column("pair", "int64", "", "number of the pair, from 0: the replicate of the analysis"),
+    Column("zygote", "int64", "", "number of the process that forked the pair, from 0; each has its own hash seed"),
+    Column("arm", "string", "", "`baseline` or `candidate`"),
+    Column("variant", "string", "", "variant SPEC that ran in this arm"),
+)
+
+STEPS = (
+    *IDENTITY,
+    Column("step", "int64", "", "step number in the trace, from 0"),
+    Column("phase", "string", "", "`admission`, `warmup`, `steady` or `drain`; only steady steps are judged"),
+    Column("slice", "int64", "", "slice that timed this step, from 0; -1 outside the steady phase"),
+    Column("cpu_ns", "int64", "ns", "thread CPU time in schedule, update_from_output and finish_requests"),
+    Column("schedule_ns", "int64", "ns", "wall time in `schedule()`"),
+    Column("update_ns", "int64", "ns", "wall time in `update_from_output()`"),
+    Column("finish_ns", "int64", "ns", "wall time in `finish_requests()`: aborts delivered before this step"),
+    Column(
+        "model_ns", "int64", "ns", "wall time in the model executor; 0 in the replay tier, whose model is a stand-in"
+    ),
+    Column("step_ns", "int64", "ns", "wall time of the whole step, the engine's own work included"),
+    Column("running", "int64", "requests", "length of RUNNING right after `schedule()`"),
+    Column("waiting", "int64", "requests", "length of both waiting queues right after `schedule()`"),
+    Column("scheduled_tokens", "int64", "tokens", "tokens scheduled in this step"),
+    Column("preempted", "int64", "requests", "requests preempted in this step"),
+    Column("finished", "int64", "requests", "requests that stopped by themselves in this step"),
+    Column("aborted", "int64", "requests", "requests aborted before this step"),
+)
+
+PAIRS = (
+    *IDENTITY,
+    Column("slice", "int64", "", "number of the slice within the pair, from 0; both arms run the same steps in it"),
+    Column("position", "int64", "", "0: this arm ran the slice first, 1: second"),
+    Column("first_step", "int64", "", "first step of the slice"),
+    Column("num_steps", "int64", "steps", "steps in the slice"),
+    Column("cpu_ns", "int64", "ns", "thread CPU time in the scheduler over the slice"),
+    Column("wall_ns", "int64", "ns", "wall time in the scheduler over the slice"),
+    Column("schedule_ns", "int64", "ns", "wall time in `schedule()` over the slice"),
+    Column("update_ns", "int64", "ns", "wall time in `update_from_output()` over the slice"),
+    Column("finish_ns", "int64", "ns", "wall time in `finish_requests()` over the slice"),
+    Column("model_ns", "int64", "ns", "wall time in the model executor over the slice"),
+    Column("step_ns", "int64", "ns", "wall time of the whole steps over the slice"),
+    Column("involuntary_switches", "int64", "", "times the kernel took the core away during the slice"),
+    Column("minor_faults", "int64", "", "page faults served from memory during the slice"),
+    Column("major_faults", "int64", "", "page faults served from disk during the slice"),
+    Column("steal_ms", "float64", "ms", "time the hypervisor took from this core during the slice"),
+    Column("gc_collections", "int64", "", "garbage collections of the oldest generation during the slice"),
+)
+
+COMPARISONS = (
+    Column("cell", "string", "", "tier, workload and size"),
+    Column("comparison", "string", "", "the cell and the candidate"),
+    Column("tier", "string", "", "`replay` or `engine`"),
+    Column("workload", "string", "", "workload or trace name"),
+    Column("num_running", "int64", "requests", "target length of the RUNNING queue"),
+    Column("baseline", "string", "", "variant SPEC"),
+    Column("candidate", "string", "", "variant SPEC"),
+    Column("canary", "bool", "", "true: the baseline compared with itself"),
+    Column("metric", "string", "", "`scheduler` (schedule + update + finish), one of its parts, `model`, or `step`"),
+    Column("clock", "string", "", "`cpu` (thread CPU time) or `wall`"),
+    Column("gating", "bool", "", "true: this row carries the verdict of its comparison"),
+    Column("num_pairs", "int64", "pairs", "pairs analysed"),
+    Column("num_slices", "int64", "slices", "slices analysed over all pairs"),
+    Column("excluded_pct", "float64", "%", "share of slices excluded by the rule in docs/method.md"),
+    Column("baseline_us", "float64", "µs", "baseline time a step: median over pairs of the mean over steps"),
+    Column("candidate_us", "float64", "µs", "candidate time a step, likewise"),
+    Column("difference_us", "float64", "µs", "effect in time a step; negative = candidate faster"),
+    Column("effect_pct", "float64", "%", "Hodges–Lehmann estimate over pairs; negative = candidate faster"),
+    Column("low_pct", "float64", "%", "lower end of the exact 95 % signed-rank interval"),
+    Column("high_pct", "float64", "%", "upper end of the exact 95 % signed-rank interval"),
+    Column("low90_pct", "float64", "%", "lower end of the exact 90 % interval, which judges equivalence"),
+    Column("high90_pct", "float64", "%", "upper end of the exact 90 % interval"),
+    Column("all_slices_pct", "float64", "%", "the estimate with no slice excluded"),
+    Column("other_score_pct", "float64", "%", "the estimate by the score that did not judge (sums or medians)"),
+    Column("score", "string", "", "`median` of slice ratios, or `sums` where the cost is episodic"),
+    Column("t_low_pct", "float64", "%", "lower end of the t interval, for comparison"),
+    Column("t_high_pct", "float64", "%", "upper end of the t interval"),
+    Column("bca_low_pct", "float64", "%", "lower end of the BCa bootstrap interval, for comparison"),
+    Column("bca_high_pct", "float64", "%", "upper end of the BCa bootstrap interval"),
+    Column("p_value", "float64", "", "two-sided signed-rank test of no effect"),
+    Column("pair_sd_pct", "float64", "%", "standard deviation of a pair's score"),
+    Column("mde_pct", "float64", "%", "smallest true effect that these pairs would show in 80 of 100 runs"),
+    Column("pairs_needed", "int64", "pairs", "pairs that would settle it at the margin; 0: settled"),
+    Column("margin_pct", "float64", "%", "smallest difference that matters"),
+    Column("verdict", "string", "", "FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE or VOID; empty where not gating"),
+    Column("reason", "string", "", "why, in one line"),
+)
+
+Verdict = Literal["FASTER", "SLOWER", "EQUIVALENT", "INCONCLUSIVE", "VOID"]
+Status = Literal["planned", "void", "measured", "partial", "failed"]
+
+
+class Record(BaseModel):
+    """A frozen part of the manifest; unknown keys are refused, so that a foreign file is noticed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class VariantRecord(Record):
+    """What a variant was: `digest` is SHA-256 of the sources its classes were made from."""
+
+    spec: str
+    digest: str
+
+
+class TraceRecord(Record):
+    """One frozen trace of the run; `file` is relative to the run folder."""
+
+    name: str
+    digest: str
+    file: str
+    num_requests: int
+
+
+class ParityRecord(Record):
+    """The step-by-step comparison that came before any timing."""
+
+    alike: bool
+    num_steps: int
+    message: str = ""
+
+
+class ComparisonRecord(Record):
+    """One candidate in one cell: what was planned, proven and measured."""
+
+    id: str
+    cell: str
+    tier: str
+    workload: str
+    num_running: int
+    trace: str
+    baseline: str
+    candidate: str
+    canary: bool
+    status: Status = "planned"
+    num_pairs_planned: int = 0
+    num_pairs: int = 0
+    steady_first: int = -1
+    steady_last: int = -1
+    steps_per_slice: int = 0
+    parity: ParityRecord | None = None
+    message: str = ""
+
+
+class Manifest(Record):
+    """`manifest.json`: everything that must be known to read the raw files, written again after each pair."""
+
+    format: int = FORMAT
+    name: str
+    created: str = Field(description="UTC, ISO 8601")
+    status: Status = "planned"
+    config: dict[str, Any]
+    versions: dict[str, str]
+    host: dict[str, Any]
+    engine: dict[str, Any] = Field(default_factory=dict, description="resolved engine options, by cell")
+    hash_seeds: tuple[int, ...] = ()
+    variants: tuple[VariantRecord, ...] = ()
+    traces: tuple[TraceRecord, ...] = ()
+    comparisons: tuple[ComparisonRecord, ...] = ()

@@ -1,0 +1,1 @@
+"""Frozen lists of requests: the file format, its digest, and the seeded workload generators."""

@@ -1,0 +1,1 @@
+"""Scheduler variants by SPEC, derived from the installed vLLM source at run time."""
