@@ -1,0 +1,50 @@
+"""A unified diff against the installed scheduler, applied exactly: no fuzz, no offset, no rejects left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+import unidiff
+
+from bench.errors import VariantError
+from bench.variants.source import MODULES
+
+
+def read_patch(path: Path) -> unidiff.PatchSet:
+    """The parsed diff; raises VariantError unless it changes scheduler modules and nothing else."""
+    try:
+        patch = unidiff.PatchSet(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise VariantError(f"patch {path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise VariantError(f"patch {path}: cannot be read ({error})") from error
+    except unidiff.UnidiffParseError as error:
+        raise VariantError(f"patch {path}: not a unified diff ({error})") from error
+    if not patch:
+        raise VariantError(f"patch {path}: holds no change")
+    for file in patch:
+        if PurePosixPath(file.path).name not in MODULES or not file.is_modified_file:
+            raise VariantError(f"patch {path}: changes {file.path}; expected only changes of {', '.join(MODULES)}")
+    return patch
+
+
+def rewrite_by_patch(patch: unidiff.PatchSet, text: str, file: str) -> str:
+    """`text` of `file` with its part of `patch` applied; raises VariantError that shows the first hunk that does not fit."""
+    lines = text.splitlines(keepends=True)
+    for changed in patch:
+        if PurePosixPath(changed.path).name == file:
+            lines = _apply(changed, lines, file)
+    return "".join(lines)
+
+
+def _apply(changed: unidiff.PatchedFile, lines: list[str], file: str) -> list[str]:
+    result: list[str] = []
+    done = 0
+    for hunk in changed:
+        start = hunk.source_start - 1 if hunk.source_length else hunk.source_start
+        expected = [line.value for line in hunk.source_lines()]
+        if start < done or lines[start : start + len(expected)] != expected:
+            raise VariantError(f"{file}: this hunk does not apply to the installed vLLM:\n{str(hunk).rstrip()}")
+        result += lines[done:start] + [line.value for line in hunk.target_lines()]
+        done = start + len(expected)
+    return result + lines[done:]
