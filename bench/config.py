@@ -92,6 +92,9 @@ class MeasureOptions(Section):
     warmup_steps: int = Field(8, ge=0, le=100_000, description="steps left out after the queue reached its length")
     min_slices: int = Field(8, ge=2, le=100_000, description="fewest slices that a pair may have")
     step_time_limit_s: float = Field(20.0, gt=0, le=3600, description="a step that runs longer is taken to hang, in s")
+    arm_start: Literal["auto", "fork", "spawn"] = Field(
+        "auto", description="how arms start; auto: forked, but spawned for engines on a GPU"
+    )
     canary: bool = Field(True, description="also compare the baseline with itself on the first cell of each tier")
 
 

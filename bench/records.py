@@ -108,7 +108,9 @@ COMPARISONS = (
     Column("p_value", "float64", "", "two-sided signed-rank test of no effect"),
     Column("pair_sd_pct", "float64", "%", "standard deviation of a pair's score"),
     Column("mde_pct", "float64", "%", "smallest true effect that these pairs would show in 80 of 100 runs"),
-    Column("pairs_needed", "int64", "pairs", "pairs that would settle it at the margin; 0: settled"),
+    Column(
+        "pairs_needed", "int64", "pairs", "pairs that would settle it at the margin; 0: settled, -1: no number would"
+    ),
     Column("margin_pct", "float64", "%", "smallest difference that matters"),
     Column("verdict", "string", "", "FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE or VOID; empty where not gating"),
     Column("reason", "string", "", "why, in one line"),
@@ -166,6 +168,7 @@ class ComparisonRecord(Record):
     steady_first: int = -1
     steady_last: int = -1
     steps_per_slice: int = 0
+    num_slices: int = 0
     parity: ParityRecord | None = None
     message: str = ""
 

@@ -23,7 +23,7 @@ Rewrite = Callable[[str, str], str]
 
 
 def build_root() -> Path:
-    """The folder for everything generated: $RUNQUEUE_BENCH_BUILD, else `.build` of a checkout, else the user's cache."""
+    """The folder for what is generated: $RUNQUEUE_BENCH_BUILD, else `.build` of a checkout, else the user's cache."""
     if named := os.environ.get(BUILD_VARIABLE):
         return Path(named).resolve()
     checkout = Path(__file__).resolve().parents[2]
@@ -46,7 +46,9 @@ def generated_texts(name: str, source: SchedulerSource, rewrite: Rewrite) -> dic
     for file, text in source.texts.items():
         rewritten = rewrite(text, file)
         for module in (module.removesuffix(".py") for module in MODULES):
-            rewritten = rewritten.replace(f"from {PACKAGE}.{module} import", f"from bench.variants.built.{name}.{module} import")
+            rewritten = rewritten.replace(
+                f"from {PACKAGE}.{module} import", f"from bench.variants.built.{name}.{module} import"
+            )
         texts[file] = rewritten
     return texts
 
@@ -71,7 +73,9 @@ def import_class(name: str, file: str, class_name: str) -> type:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
-        raise VariantError(f"variant {name}: {module_name} cannot be imported ({type(error).__name__}: {error})") from error
+        raise VariantError(
+            f"variant {name}: {module_name} cannot be imported ({type(error).__name__}: {error})"
+        ) from error
     found = getattr(module, class_name, None)
     if not isinstance(found, type):
         raise VariantError(f"variant {name}: {module_name} has no class {class_name}")

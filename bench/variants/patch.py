@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
 
-import unidiff
+from unidiff.errors import UnidiffParseError
+from unidiff.patch import PatchedFile, PatchSet
 
 from bench.errors import VariantError
 from bench.variants.source import MODULES
 
 
-def read_patch(path: Path) -> unidiff.PatchSet:
+def read_patch(path: Path) -> PatchSet:
     """The parsed diff; raises VariantError unless it changes scheduler modules and nothing else."""
     try:
-        patch = unidiff.PatchSet(path.read_text(encoding="utf-8"))
+        patch = PatchSet(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise VariantError(f"patch {path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise VariantError(f"patch {path}: cannot be read ({error})") from error
-    except unidiff.UnidiffParseError as error:
+    except UnidiffParseError as error:
         raise VariantError(f"patch {path}: not a unified diff ({error})") from error
     if not patch:
         raise VariantError(f"patch {path}: holds no change")
@@ -28,8 +29,8 @@ def read_patch(path: Path) -> unidiff.PatchSet:
     return patch
 
 
-def rewrite_by_patch(patch: unidiff.PatchSet, text: str, file: str) -> str:
-    """`text` of `file` with its part of `patch` applied; raises VariantError that shows the first hunk that does not fit."""
+def rewrite_by_patch(patch: PatchSet, text: str, file: str) -> str:
+    """`text` of `file` with its part of `patch` applied; raises VariantError with the first hunk that does not fit."""
     lines = text.splitlines(keepends=True)
     for changed in patch:
         if PurePosixPath(changed.path).name == file:
@@ -37,7 +38,7 @@ def rewrite_by_patch(patch: unidiff.PatchSet, text: str, file: str) -> str:
     return "".join(lines)
 
 
-def _apply(changed: unidiff.PatchedFile, lines: list[str], file: str) -> list[str]:
+def _apply(changed: PatchedFile, lines: list[str], file: str) -> list[str]:
     result: list[str] = []
     done = 0
     for hunk in changed:

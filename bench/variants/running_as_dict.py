@@ -5,7 +5,7 @@
 | walk by position | `request = self.running[i]` | `request = next(running_iter)` |
 | tail peek | `self.running[-1]` | `next(reversed(self.running))` |
 | pop | `self.running.pop()` | `self.running.popitem()[0]` |
-| index + delete + cursor shift | `v = self.running.index(r)`, … | `if r in islice(self.running, i): i -= 1`, `del self.running[r]` |
+| index, delete, shift | `v = self.running.index(r)`, … | `if r in islice(self.running, i): i -= 1`, `del …[r]` |
 | remove | `self.running.remove(r)` | `del self.running[r]` |
 | append | `self.running.append(r)` | `self.running[r] = None` |
 | remove several | `self.running = remove_all(self.running, rs)` | `self.running.pop(r, None)` for each |
@@ -18,13 +18,14 @@ iteration read the same for both containers and stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import libcst as cst
 import libcst.matchers as m
 from libcst.metadata import MetadataWrapper
 
 from bench.errors import VariantError
+from bench.variants.imports import with_import, without_import
 from bench.variants.uses import UseKind, Uses, find_uses
 
 UNCHANGED = {UseKind.LENGTH, UseKind.TRUTH, UseKind.ITERATION, UseKind.PASSED}
@@ -41,7 +42,9 @@ def rewrite(text: str, file: str) -> str:
     left = {node for node, kind in uses.by_node.items() if kind not in UNCHANGED} - rewriter.done
     if left:
         kinds = ", ".join(sorted({uses.by_node[node].value for node in left}))
-        raise VariantError(f"{file}: uses of self.running that are known but stand where the rewrite cannot follow: {kinds}")
+        raise VariantError(
+            f"{file}: uses of self.running that are known but stand where the rewrite cannot follow: {kinds}"
+        )
     return rewritten.code
 
 
@@ -117,7 +120,9 @@ class _RunningAsDict(cst.CSTTransformer):
     def _pop(self, node: cst.CSTNode, line: cst.SimpleStatementLine) -> cst.FlattenSentinel[cst.BaseStatement]:
         self.done.add(node)
         pop = m.Call(func=m.Attribute(value=m.Attribute(attr=m.Name("running")), attr=m.Name("pop")))
-        popped = cst.ensure_type(m.replace(line, pop, cst.parse_expression("self.running.popitem()[0]")), cst.SimpleStatementLine)
+        popped = cst.ensure_type(
+            m.replace(line, pop, cst.parse_expression("self.running.popitem()[0]")), cst.SimpleStatementLine
+        )
         return cst.FlattenSentinel([popped, *self._drop_iterator()])
 
     def _remove(self, node: cst.CSTNode, line: cst.SimpleStatementLine) -> cst.FlattenSentinel[cst.BaseStatement]:
@@ -145,7 +150,9 @@ class _RunningAsDict(cst.CSTTransformer):
 
     # ---- index, delete, shift: three statements that belong together ------------------------------------------
 
-    def leave_IndentedBlock(self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock) -> cst.IndentedBlock:
+    def leave_IndentedBlock(
+        self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
+    ) -> cst.IndentedBlock:
         for place, statement in enumerate(original_node.body):
             node = _indexed(statement, self.uses)
             if node is None:
@@ -153,7 +160,9 @@ class _RunningAsDict(cst.CSTTransformer):
             if len(original_node.body) != len(updated_node.body):
                 raise VariantError(f"{self.file}: self.running.index stands beside another rewritten statement")
             victim, cursor = self._cursor_shift(original_node.body[place : place + 3])
-            self.done.update(n for s in original_node.body[place : place + 2] for n in _descendants(s) if n in self.uses)
+            self.done.update(
+                n for s in original_node.body[place : place + 2] for n in _descendants(s) if n in self.uses
+            )
             replacement = [
                 _statement(f"if {victim} in itertools.islice(self.running, {cursor}):\n    {cursor} -= 1\n"),
                 _line(f"del self.running[{victim}]"),
@@ -166,7 +175,11 @@ class _RunningAsDict(cst.CSTTransformer):
     def _cursor_shift(self, statements: Sequence[cst.BaseStatement]) -> tuple[str, str]:
         cursor = next((cursor for cursor in reversed(self.cursors) if cursor is not None), None)
         call = _only_call(cst.ensure_type(statements[0], cst.SimpleStatementLine))
-        index = _code(cst.ensure_type(cst.ensure_type(statements[0], cst.SimpleStatementLine).body[0], cst.Assign).targets[0].target)
+        index = _code(
+            cst.ensure_type(cst.ensure_type(statements[0], cst.SimpleStatementLine).body[0], cst.Assign)
+            .targets[0]
+            .target
+        )
         expected = f"del self.running[{index}]\nif {index} < {cursor}:\n    {cursor} -= 1\n"
         found = "".join(cst.Module([]).code_for_node(s.with_changes(leading_lines=[])) for s in statements[1:3])
         if cursor is None or found != expected:
@@ -185,9 +198,9 @@ class _RunningAsDict(cst.CSTTransformer):
     def leave_Module(self, original_node: cst.Module, updated_node: cst.Module) -> cst.Module:
         module = updated_node
         if self.removes_several and not m.findall(module, m.Call(func=m.Name("remove_all"))):
-            module = _without_import(module, "remove_all")
+            module = without_import(module, "remove_all")
         if m.findall(module, m.Name("running_iter")):
-            module = _with_import(module, "collections.abc", "Iterator")
+            module = with_import(module, "collections.abc", "Iterator")
             if not m.findall(module, m.Import(names=[m.AtLeastN(m.ImportAlias(name=m.Name("itertools")), n=1)])):
                 raise VariantError(f"{self.file}: does not import itertools; the rewrite of this version must add it")
         return module
@@ -211,8 +224,8 @@ def _walk_cursor(loop: cst.While) -> str | None:
     return None
 
 
-def _indexed(statement: cst.BaseStatement, uses: dict[cst.CSTNode, UseKind] | object) -> cst.CSTNode | None:
-    if not isinstance(statement, cst.SimpleStatementLine) or not isinstance(uses, dict):
+def _indexed(statement: cst.BaseStatement, uses: Mapping[cst.CSTNode, UseKind]) -> cst.CSTNode | None:
+    if not isinstance(statement, cst.SimpleStatementLine):
         return None
     return next((node for node in _descendants(statement) if uses.get(node) is UseKind.INDEX), None)
 
@@ -242,31 +255,3 @@ def _statement(code: str) -> cst.If | cst.For:
     statement = cst.parse_statement(code)
     assert isinstance(statement, (cst.If, cst.For))
     return statement
-
-
-def _without_import(module: cst.Module, name: str) -> cst.Module:
-    class Remove(cst.CSTTransformer):
-        def leave_ImportFrom(self, original_node: cst.ImportFrom, updated_node: cst.ImportFrom) -> cst.ImportFrom:
-            if isinstance(updated_node.names, cst.ImportStar):
-                return updated_node
-            kept = [alias for alias in updated_node.names if alias.evaluated_name != name]
-            if len(kept) == len(updated_node.names) or not kept:
-                return updated_node
-            kept[-1] = kept[-1].with_changes(comma=updated_node.names[-1].comma)
-            return updated_node.with_changes(names=kept)
-
-    return module.visit(Remove())
-
-
-def _with_import(module: cst.Module, source: str, name: str) -> cst.Module:
-    class Add(cst.CSTTransformer):
-        def leave_ImportFrom(self, original_node: cst.ImportFrom, updated_node: cst.ImportFrom) -> cst.ImportFrom:
-            if updated_node.module is None or _code(updated_node.module) != source:
-                return updated_node
-            if isinstance(updated_node.names, cst.ImportStar):
-                return updated_node
-            names = {alias.evaluated_name: alias.with_changes(comma=cst.MaybeSentinel.DEFAULT) for alias in updated_node.names}
-            names.setdefault(name, cst.ImportAlias(cst.Name(name)))
-            return updated_node.with_changes(names=[names[key] for key in sorted(names)])
-
-    return module.visit(Add())

@@ -13,7 +13,7 @@ import inspect
 import re
 import sys
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 from bench.errors import VariantError, nearest
@@ -109,14 +109,16 @@ class ClassVariant(Variant):
     @cached_property
     def scheduler(self) -> type:  # noqa: D102
         if self._is_async:
-            raise VariantError(f"variant {self.spec}: is an AsyncScheduler; the experiment asks for the synchronous one")
+            raise VariantError(
+                f"variant {self.spec}: is an AsyncScheduler; the experiment asks for the synchronous one"
+            )
         return self._class
 
     @cached_property
     def async_scheduler(self) -> type:  # noqa: D102
         if not self._is_async:
             raise VariantError(
-                f"variant {self.spec}: is not an AsyncScheduler; vLLM would turn async scheduling off for it without a word"
+                f"variant {self.spec}: is not an AsyncScheduler; vLLM would silently turn async scheduling off"
             )
         return self._class
 
@@ -125,8 +127,9 @@ class ClassVariant(Variant):
         return any(base.__name__ == "AsyncScheduler" for base in self._class.__mro__)
 
 
+@cache
 def load(spec: str) -> Variant:
-    """The variant that `spec` names; raises VariantError for an unknown name, a bad patch, or an unknown use."""
+    """The variant that `spec` names, the same object each time; raises VariantError where there is none."""
     kind, _, rest = spec.partition(":")
     if spec in NAMED:
         return BuiltVariant(spec, spec, NAMED[spec])

@@ -103,7 +103,7 @@ class _Finder(cst.CSTVisitor):
             return UseKind.TRUTH
         if isinstance(parent, cst.AnnAssign) and m.matches(parent, _EMPTY_LIST):
             return UseKind.INIT
-        if isinstance(parent, cst.AssignTarget) and m.matches(grandparent, _FILTERED):
+        if isinstance(parent, cst.AssignTarget) and grandparent is not None and m.matches(grandparent, _FILTERED):
             return UseKind.REMOVE_ALL
         return None
 
@@ -140,9 +140,7 @@ _FUNCTIONS = {
     "max": UseKind.ITERATION,
     "remove_all": UseKind.REMOVE_ALL,
 }
-_EMPTY_LIST = m.AnnAssign(
-    annotation=m.Annotation(m.Subscript(value=m.Name("list"))), value=m.List(elements=[])
-)
+_EMPTY_LIST = m.AnnAssign(annotation=m.Annotation(m.Subscript(value=m.Name("list"))), value=m.List(elements=[]))
 _FILTERED = m.Assign(targets=[m.AtLeastN(n=1)], value=m.Call(func=m.Name("remove_all"), args=[m.Arg(RUNNING), m.Arg()]))
 
 

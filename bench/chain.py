@@ -1,0 +1,42 @@
+"""The whole chain of a run, in its order: measure, then report; what it found decides the exit code."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+from bench.analysis.comparisons import compare
+from bench.analysis.load import load_run
+from bench.config import Experiment
+from bench.errors import EXIT_DONE, EXIT_FAULT, EXIT_REGRESSION, EXIT_VOID
+from bench.measure.campaign import open_campaign
+from bench.records import Manifest
+from bench.report.render import render_report
+from bench.report.tables import verdict_table
+
+
+def run_experiment(experiment: Experiment, run_dir: Path, *, resume: bool, gate: bool) -> tuple[str, int]:
+    """Measure into `run_dir` and report there; the verdict table and the exit code."""
+    campaign = open_campaign(experiment, run_dir, resume=resume)
+    manifest = campaign.measure()
+    render_report(run_dir)
+    table = compare(load_run(run_dir))
+    verdicts = [verdict for verdict in table["verdict"] if verdict]
+    return verdict_table(table), exit_code(manifest, verdicts, gate=gate)
+
+
+def exit_code(manifest: Manifest, verdicts: list[str], *, gate: bool) -> int:
+    """VOID before failure before regression; a regression only counts under `gate`."""
+    if "VOID" in verdicts or any(c.status == "void" for c in manifest.comparisons):
+        return EXIT_VOID
+    if any(c.status in ("failed", "partial") for c in manifest.comparisons):
+        return EXIT_FAULT
+    if gate and "SLOWER" in verdicts:
+        return EXIT_REGRESSION
+    return EXIT_DONE
+
+
+def default_run_dir(name: str, results: Path = Path("results")) -> Path:
+    """`results/<name>-<UTC time>`."""
+    now = datetime.datetime.now(datetime.UTC)
+    return results / f"{name}-{now:%Y%m%d-%H%M%S}"

@@ -1,0 +1,160 @@
+"""The one place that knows vLLM's constructors, which change from version to version.
+
+Each function makes one object of the installed vLLM out of our own plain ones. A name that the installed
+version lacks ends in a HostError that tells which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from bench.engine.environment import prepare_this_process
+from bench.engine.shape import EngineShape
+from bench.errors import HostError
+from bench.traces.model import TraceRequest
+from bench.variants.source import installed_version
+
+SUPPORTED = ("0.32",)
+
+
+def check_version() -> str:
+    """The installed version; raises HostError where vLLM is missing or a version that was never tried."""
+    version = installed_version()
+    if not version.startswith(tuple(f"{known}." for known in SUPPORTED)):
+        raise HostError(
+            f"vLLM {version} is installed, expected {' or '.join(SUPPORTED)}; run `make setup` in a clean checkout"
+        )
+    return version
+
+
+check_version()
+prepare_this_process()
+
+try:
+    import torch
+    from vllm.config import VllmConfig
+    from vllm.engine.arg_utils import EngineArgs
+    from vllm.sampling_params import SamplingParams
+    from vllm.utils.hashing import get_hash_fn_by_name
+    from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
+    from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
+    from vllm.v1.outputs import ModelRunnerOutput
+    from vllm.v1.request import Request, RequestStatus
+    from vllm.v1.structured_output import StructuredOutputManager
+except ImportError as error:
+    raise HostError(f"vLLM {check_version()} lacks a name that bench.engine.adapter needs: {error}") from error
+
+TOKEN = 7
+"""The one token that the stand-in model ever answers; nothing in the scheduler depends on which."""
+
+
+def engine_arguments(shape: EngineShape, scheduler_class: type | None = None) -> EngineArgs:
+    """vLLM's engine arguments for `shape`, with random weights and without a tokenizer."""
+    return EngineArgs(
+        model=shape.model,
+        load_format="dummy",
+        skip_tokenizer_init=True,
+        enforce_eager=True,
+        seed=0,
+        max_model_len=shape.max_model_len,
+        max_num_seqs=shape.max_num_seqs,
+        max_num_batched_tokens=shape.max_num_batched_tokens,
+        block_size=shape.block_size,
+        num_gpu_blocks_override=shape.num_blocks + 1,
+        enable_prefix_caching=shape.enable_prefix_caching,
+        scheduling_policy=shape.policy,
+        scheduler_reserve_full_isl=shape.scheduler_reserve_full_isl,
+        watermark=shape.watermark,
+        long_prefill_token_threshold=shape.long_prefill_token_threshold,
+        async_scheduling=shape.async_scheduling,
+        disable_log_stats=not shape.log_stats,
+        scheduler_cls=scheduler_class,
+    )
+
+
+def make_vllm_config(shape: EngineShape) -> VllmConfig:
+    """The resolved configuration that a scheduler is built with."""
+    config = engine_arguments(shape).create_engine_config()
+    config.cache_config.num_gpu_blocks = shape.num_blocks + 1
+    # vLLM's CPU platform turns this off without a word; the scheduler alone runs either way.
+    config.scheduler_config.async_scheduling = shape.async_scheduling
+    return config
+
+
+def make_scheduler(scheduler_class: type, config: VllmConfig, shape: EngineShape) -> Any:
+    """A scheduler of `scheduler_class` with its own KV cache manager and nothing in its queues."""
+    attention = FullAttentionSpec(
+        block_size=shape.block_size,
+        num_kv_heads=config.model_config.get_num_kv_heads(config.parallel_config),
+        head_size=config.model_config.get_head_size(),
+        dtype=torch.float32,
+    )
+    kv_cache = KVCacheConfig(
+        num_blocks=shape.num_blocks + 1,
+        kv_cache_tensors=[],
+        kv_cache_groups=[KVCacheGroupSpec(["layer"], attention)],
+    )
+    return scheduler_class(
+        vllm_config=config,
+        kv_cache_config=kv_cache,
+        structured_output_manager=StructuredOutputManager(config),
+        block_size=shape.block_size,
+        log_stats=shape.log_stats,
+    )
+
+
+def make_block_hasher(config: VllmConfig, shape: EngineShape) -> Callable[[Any], list[Any]] | None:
+    """What hashes a request's blocks for prefix caching; None where it is off."""
+    if not shape.enable_prefix_caching:
+        return None
+    hash_function = get_hash_fn_by_name(config.cache_config.prefix_caching_hash_algo)
+    init_none_hash(hash_function)
+    hasher: Callable[[Any], list[Any]] = get_request_block_hasher(shape.block_size, hash_function)
+    return hasher
+
+
+def sampling(request: TraceRequest) -> SamplingParams:
+    """Greedy, `output_length` tokens, never stopped by a token."""
+    return SamplingParams(max_tokens=request.output_length, temperature=0.0, ignore_eos=True, detokenize=False)
+
+
+def make_request(request: TraceRequest, prompt: list[int], hasher: Callable[[Any], list[Any]] | None) -> Any:
+    """vLLM's own request object; its arrival time is the trace's, so that no wall clock enters a decision."""
+    return Request(
+        request_id=request.request_id,
+        prompt_token_ids=prompt,
+        sampling_params=sampling(request),
+        pooling_params=None,
+        arrival_time=request.timestamp,
+        priority=request.priority,
+        block_hasher=hasher,
+    )
+
+
+def answer(scheduled: Any, prefilling: set[str]) -> ModelRunnerOutput:
+    """The stand-in model's output for one step: one token for each request past its prompt, none for a chunk."""
+    ids = list(scheduled.num_scheduled_tokens)
+    one = [TOKEN]
+    tokens = [[] if request_id in prefilling else one for request_id in ids] if prefilling else [one] * len(ids)
+    return ModelRunnerOutput(
+        req_ids=ids,
+        req_id_to_index={request_id: index for index, request_id in enumerate(ids)},
+        sampled_token_ids=tokens,
+    )
+
+
+def prefill_chunks(scheduler: Any, scheduled: Any) -> set[str]:
+    """Ids scheduled in this step whose known tokens are still not all computed after it."""
+    requests = scheduler.requests
+    return {request_id for request_id in scheduled.num_scheduled_tokens if requests[request_id].is_prefill_chunk}
+
+
+def abort(scheduler: Any, request_ids: Iterable[str]) -> None:
+    """Finish requests from outside in one call, as the engine does for clients that hung up."""
+    scheduler.finish_requests(request_ids, RequestStatus.FINISHED_ABORTED)
+
+
+def num_waiting(scheduler: Any) -> int:
+    """Length of both waiting queues."""
+    return len(scheduler.waiting) + len(scheduler.kv_holding_waiting)

@@ -1,0 +1,138 @@
+"""Writes a run folder so that nothing finished is lost: each file is written beside its place, synced, and renamed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.errors import RunFolderError
+from bench.measure.messages import ARMS, INTERFERENCE_FIELDS, READING_FIELDS, ArmRecord, PairResult
+from bench.records import PAIRS, STEPS, Column, ComparisonRecord, Manifest
+
+MANIFEST = "manifest.json"
+FOLDERS = ("traces", "steps", "pairs", "pyperf", "plots")
+
+
+def create_folder(run_dir: Path) -> None:
+    """Make the run folder and its parts; raises RunFolderError where that cannot be done or another run lies there."""
+    if (run_dir / MANIFEST).exists():
+        raise RunFolderError(f"run folder {run_dir}: holds a run already; choose another --out, or --resume it")
+    if run_dir.exists() and (not run_dir.is_dir() or any(run_dir.iterdir())):
+        raise RunFolderError(f"run folder {run_dir}: exists and is not empty; choose another --out")
+    try:
+        for folder in FOLDERS:
+            (run_dir / folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunFolderError(f"run folder {run_dir}: cannot be made ({error.strerror})") from error
+
+
+def write_manifest(run_dir: Path, manifest: Manifest) -> None:
+    """Replace `manifest.json`."""
+    text = manifest.model_dump_json(indent=1)
+    write_whole(run_dir / MANIFEST, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+
+
+def read_manifest(run_dir: Path) -> Manifest:
+    """The manifest of a run to be resumed; raises RunFolderError."""
+    try:
+        return Manifest.model_validate_json((run_dir / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunFolderError(
+            f"run folder {run_dir}: {MANIFEST} cannot be read ({str(error).splitlines()[0]})"
+        ) from error
+
+
+def pair_file(run_dir: Path, comparison: str, pair: int) -> Path:
+    """Where the slices of one pair lie; it is written last, so that a pair is finished when it exists."""
+    return run_dir / "pairs" / f"{comparison}--p{pair:03d}.parquet"
+
+
+def write_pair(run_dir: Path, comparison: ComparisonRecord, result: PairResult, zygote: int) -> None:
+    """Write the step rows, then the slice rows, of one finished pair."""
+    arms = [
+        _Arm(arm, spec, record)
+        for arm, spec, record in zip(
+            ARMS, (comparison.baseline, comparison.candidate), (result.baseline, result.candidate), strict=True
+        )
+    ]
+    identity = {"cell": comparison.cell, "comparison": comparison.id, "pair": result.pair, "zygote": zygote}
+    steps = pa.concat_tables([_step_rows(arm, identity, result) for arm in arms])
+    slices = pa.concat_tables([_slice_rows(arm, identity, result) for arm in arms])
+    step_path = run_dir / "steps" / f"{comparison.id}--p{result.pair:03d}.parquet"
+    write_whole(step_path, lambda path: pq.write_table(steps, path, compression="zstd"))
+    write_whole(
+        pair_file(run_dir, comparison.id, result.pair), lambda path: pq.write_table(slices, path, compression="zstd")
+    )
+
+
+class _Arm:
+    def __init__(self, arm: str, variant: str, record: ArmRecord) -> None:
+        self.names = {"arm": arm, "variant": variant}
+        self.record = record
+
+
+def _step_rows(arm: _Arm, identity: Mapping[str, Any], result: PairResult) -> pa.Table:
+    readings = arm.record.steps
+    slicing = result.slicing
+    step = np.arange(len(readings))
+    steady = (step - slicing.first) // slicing.steps_per_slice
+    is_steady = (step >= slicing.first) & (steady < slicing.num_slices)
+    admission_ends = int(np.argmax(readings[:, READING_FIELDS.index("running")])) if len(readings) else 0
+    phase = np.where(is_steady, "steady", np.where(step > admission_ends, "warmup", "admission"))
+    columns = {
+        **{name: readings[:, index] for index, name in enumerate(READING_FIELDS)},
+        "step": step,
+        "phase": phase,
+        "slice": np.where(is_steady, steady, -1),
+    }
+    return _table(STEPS, {**identity, **arm.names}, columns, len(readings))
+
+
+def _slice_rows(arm: _Arm, identity: Mapping[str, Any], result: PairResult) -> pa.Table:
+    slicing = result.slicing
+    num_steps = slicing.steps_per_slice
+    steady = arm.record.steps[slicing.first : slicing.first + slicing.num_slices * num_steps]
+    sums = steady.reshape(slicing.num_slices, num_steps, len(READING_FIELDS)).sum(axis=1)
+    by_name = {name: sums[:, index] for index, name in enumerate(READING_FIELDS)}
+    number = np.arange(slicing.num_slices)
+    columns = {
+        **by_name,
+        "wall_ns": by_name["schedule_ns"] + by_name["update_ns"] + by_name["finish_ns"],
+        "slice": number,
+        "position": arm.record.positions,
+        "first_step": slicing.first + number * num_steps,
+        "num_steps": np.full(slicing.num_slices, num_steps),
+        **{name: arm.record.interference[:, index] for index, name in enumerate(INTERFERENCE_FIELDS)},
+    }
+    return _table(PAIRS, {**identity, **arm.names}, columns, slicing.num_slices)
+
+
+def _table(
+    schema: Sequence[Column], constant: Mapping[str, Any], columns: Mapping[str, Any], num_rows: int
+) -> pa.Table:
+    types = {"string": pa.string(), "int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_()}
+    arrays = []
+    for column in schema:
+        values = columns[column.name] if column.name in columns else [constant[column.name]] * num_rows
+        arrays.append(pa.array(values).cast(types[column.type]))
+    fields = [pa.field(column.name, types[column.type]) for column in schema]
+    return pa.table(arrays, schema=pa.schema(fields))
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a file beside `path`, sync it, and put it in place; raises RunFolderError where it cannot."""
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        write(beside)
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise RunFolderError(f"{path}: cannot be written ({error.strerror or error})") from error

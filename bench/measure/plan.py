@@ -1,0 +1,127 @@
+"""An experiment becomes cells, comparisons and slices: what will be measured, before anything is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.config import CellGroup, Experiment, MeasureOptions, Tier
+from bench.engine.shape import EngineShape, resolve_shape
+from bench.errors import ConfigError, MeasureError
+from bench.measure.messages import Setting, Slicing
+from bench.records import CANARY, ComparisonRecord
+from bench.traces.files import read_trace
+from bench.traces.model import Trace
+from bench.traces.workloads import generate
+from bench.units import NS_PER_MS
+from bench.variants import Variant
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One workload × size × tier, with its frozen trace and the engine that it runs on."""
+
+    id: str
+    tier: Tier
+    trace: Trace
+    trace_name: str
+    shape: EngineShape
+    num_pairs: int
+
+
+def plan_cells(experiment: Experiment) -> list[Cell]:
+    """Every cell in the order of the experiment file; raises ConfigError where two have one name."""
+    cells = [cell for group in experiment.cells for cell in _cells_of(group, experiment)]
+    seen: set[str] = set()
+    for cell in cells:
+        if cell.id in seen:
+            raise ConfigError(f"cells: {cell.id} is asked for twice; one cell has one set of options")
+        seen.add(cell.id)
+    return cells
+
+
+def plan_comparisons(
+    experiment: Experiment, cells: list[Cell], baseline: Variant, candidates: list[Variant]
+) -> list[ComparisonRecord]:
+    """Every candidate in every cell, and the canary in the first cell of each tier."""
+    comparisons = []
+    tiers: set[str] = set()
+    for cell in cells:
+        comparisons += [_comparison(cell, baseline, candidate, candidate.label) for candidate in candidates]
+        if experiment.measure.canary and cell.tier not in tiers:
+            comparisons.append(_comparison(cell, baseline, baseline, CANARY))
+        tiers.add(cell.tier)
+    return comparisons
+
+
+def setting_of(comparison: ComparisonRecord, cell: Cell, step_time_limit_s: float) -> Setting:
+    """What a worker must know to prove or measure `comparison`."""
+    return Setting(
+        comparison=comparison.id,
+        tier=cell.tier,
+        baseline=comparison.baseline,
+        candidate=comparison.candidate,
+        trace=cell.trace,
+        shape=cell.shape,
+        step_time_limit_s=step_time_limit_s,
+    )
+
+
+def plan_slices(
+    running: NDArray[np.int64], cpu_ns: NDArray[np.int64], steady_running: int, options: MeasureOptions
+) -> Slicing:
+    """Slices of the steady phase, from the queue length and the pilot's scheduler time by step, both (num_steps,).
+
+    Steady: from the first to the last step with at least `steady_running` requests running, less the warm-up.
+    Raises MeasureError where that leaves fewer slices than a pair must have.
+    """
+    full = np.flatnonzero(running >= steady_running)
+    if full.size == 0:
+        raise MeasureError(f"the queue reached {running.max(initial=0)} running, expected at least {steady_running}")
+    first = int(full[0]) + options.warmup_steps
+    num_steps = int(full[-1]) + 1 - first
+    if num_steps < options.min_slices:
+        raise MeasureError(
+            f"the steady phase has {max(0, num_steps)} steps after warm-up, expected ≥ {options.min_slices}; "
+            "give the workload more `steps`"
+        )
+    step_ns = max(1.0, float(np.median(cpu_ns[first : first + num_steps])))
+    wanted = int(np.ceil(options.slice_ms * NS_PER_MS / step_ns))
+    steps_per_slice = max(1, min(wanted, num_steps // options.min_slices))
+    return Slicing(first, steps_per_slice, num_steps // steps_per_slice)
+
+
+def _cells_of(group: CellGroup, experiment: Experiment) -> Iterator[Cell]:
+    num_pairs = group.pairs or experiment.measure.pairs
+    for workload in group.workloads:
+        for num_running in group.num_running:
+            trace = generate(workload, num_running=num_running, seed=experiment.seed, options=group.options)
+            name = f"{workload}-n{num_running}"
+            yield _cell(group.tier, trace, name, experiment, num_pairs)
+    for file in group.traces:
+        trace = read_trace(Path(file))
+        yield _cell(group.tier, trace, re.sub(r"[^A-Za-z0-9._-]", "-", Path(file).stem), experiment, num_pairs)
+
+
+def _cell(tier: Tier, trace: Trace, name: str, experiment: Experiment, num_pairs: int) -> Cell:
+    return Cell(f"{tier}-{name}", tier, trace, name, resolve_shape(experiment.engine, trace), num_pairs)
+
+
+def _comparison(cell: Cell, baseline: Variant, candidate: Variant, label: str) -> ComparisonRecord:
+    return ComparisonRecord(
+        id=f"{cell.id}--{label}",
+        cell=cell.id,
+        tier=cell.tier,
+        workload=cell.trace.workload,
+        num_running=cell.trace.num_running,
+        trace=cell.trace_name,
+        baseline=baseline.spec,
+        candidate=candidate.spec,
+        canary=label == CANARY,
+        num_pairs_planned=cell.num_pairs,
+    )

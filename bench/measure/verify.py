@@ -1,0 +1,58 @@
+"""Equivalence only: proves traces alike in a worker with a fixed hash seed, and measures nothing."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from bench.config import EngineOptions
+from bench.engine.shape import resolve_shape
+from bench.errors import MeasureError
+from bench.measure.host import choose_cores
+from bench.measure.messages import Failure, ProveResult, ProveTask, Setting
+from bench.measure.pool import Worker
+from bench.traces.files import read_trace
+from bench.traces.model import Trace
+from bench.traces.workloads import WORKLOADS, generate
+from bench.variants import load
+
+
+def traces_to_verify(
+    workloads: Sequence[str], trace_file: Path | None, num_running: int, seeds: int
+) -> Mapping[str, Trace]:
+    """Traces by a name to print; all workloads where none is named."""
+    if trace_file is not None:
+        return {str(trace_file): read_trace(trace_file)}
+    return {
+        f"{workload} n={num_running} seed={seed}": generate(workload, num_running=num_running, seed=seed)
+        for workload in workloads or WORKLOADS
+        for seed in range(1, seeds + 1)
+    }
+
+
+def verify_traces(
+    baseline: str, candidate: str, traces: Mapping[str, Trace], options: EngineOptions, step_time_limit_s: float
+) -> Iterator[tuple[str, ProveResult]]:
+    """The proof of each trace as soon as it is there; raises MeasureError where one could not be made."""
+    for spec in (baseline, candidate):
+        load(spec)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Worker(hash_seed=0, cores=choose_cores(), log=Path(folder) / "worker.log") as worker,
+    ):
+        for name, trace in traces.items():
+            setting = Setting(
+                comparison=name,
+                tier="replay",
+                baseline=baseline,
+                candidate=candidate,
+                trace=trace,
+                shape=resolve_shape(options, trace),
+                step_time_limit_s=step_time_limit_s,
+            )
+            result = worker.do(ProveTask(setting))
+            if isinstance(result, Failure):
+                raise MeasureError(f"{name}: {result.message}")
+            assert isinstance(result, ProveResult)
+            yield name, result
