@@ -1,0 +1,123 @@
+"""A frozen trace: its requests, what it asks of the engine, and the digest that names it.
+
+Files belong to `bench.traces.files`, prompt tokens to `bench.traces.tokens`, making traces to
+`bench.traces.workloads`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+
+from bench.config import Scalar
+from bench.errors import TraceError
+from bench.traces.checks import MAX_REQUESTS, MAX_TOKENS, RequestChecks, range_problem, shown, text_problem
+from bench.traces.request import TraceRequest
+
+__all__ = ["EngineNeeds", "Trace", "TraceRequest", "digest_of"]
+
+MOONCAKE_BLOCK_TOKENS = 512  # tokens a hash id, as the Mooncake traces have it
+MAX_SEED = 2**64 - 1
+MAX_KV_TOKENS = 10**12
+MAX_OPTIONS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class EngineNeeds:
+    """What the engine must have for the trace to take its path; an experiment file may override each.
+
+    `kv_tokens` is the size of the KV cache, `max_model_len` prompt and output together, both in tokens.
+    """
+
+    max_num_seqs: int
+    max_num_batched_tokens: int
+    kv_tokens: int
+    max_model_len: int
+
+    def problem(self) -> str | None:
+        """The first need that no engine can meet; None where all can be met."""
+        for name in ("max_num_seqs", "max_num_batched_tokens", "max_model_len"):
+            if found := range_problem(name, getattr(self, name), 1, MAX_TOKENS):
+                return found
+        if found := range_problem("kv_tokens", self.kv_tokens, 1, MAX_KV_TOKENS):
+            return found
+        if self.max_num_batched_tokens < self.max_num_seqs:
+            return (
+                f"max_num_batched_tokens is {self.max_num_batched_tokens}, "
+                f"expected ≥ max_num_seqs {self.max_num_seqs}; vLLM refuses less"
+            )
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A frozen list of requests; one that exists is valid. Raises TraceError where it cannot be.
+
+    `workload` names the generator, or the source of an imported trace, and `options` what it was told.
+    `num_running` is the target length of RUNNING; the steady phase lasts from the first to the last step in which
+    at least `steady_running` requests are running after `schedule()`. `hash_block_tokens` is the number of prompt
+    tokens that one hash id stands for. `digest` is computed: see `digest_of`.
+    """
+
+    workload: str
+    options: Mapping[str, Scalar] = field(hash=False)
+    seed: int
+    num_running: int
+    steady_running: int
+    engine: EngineNeeds
+    requests: tuple[TraceRequest, ...]
+    hash_block_tokens: int = MOONCAKE_BLOCK_TOKENS
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        if found := self._header_problem():
+            raise TraceError(f"trace {self.workload}: {found}")
+        object.__setattr__(self, "options", {name: self.options[name] for name in sorted(self.options)})
+        checks = RequestChecks(self.engine.max_model_len, self.hash_block_tokens)
+        for number, request in enumerate(self.requests, start=1):
+            if found := checks.problem(request):
+                raise TraceError(f"trace {self.workload} request {number} ({shown(request.request_id)}): {found}")
+        object.__setattr__(self, "digest", digest_of(self.requests))
+
+    def _header_problem(self) -> str | None:
+        return (
+            text_problem("workload", self.workload)
+            or _options_problem(self.options)
+            or range_problem("seed", self.seed, 0, MAX_SEED)
+            or self.engine.problem()
+            or range_problem("num_running", self.num_running, 1, MAX_TOKENS)
+            or range_problem("steady_running", self.steady_running, 1, self.engine.max_num_seqs)
+            or range_problem("hash_block_tokens", self.hash_block_tokens, 1, MAX_TOKENS)
+            or range_problem("number of requests", len(self.requests), 1, MAX_REQUESTS)
+        )
+
+
+def digest_of(requests: Iterable[TraceRequest]) -> str:
+    """SHA-256, in hex, over the canonical lines of `requests`, each ending in a newline.
+
+    Whitespace, key order and line ends of a file do not change it; the header is not part of it.
+    """
+    digest = hashlib.sha256()
+    for request in requests:
+        digest.update(request.canonical_line().encode("ascii") + b"\n")
+    return digest.hexdigest()
+
+
+def field_names(cls: type[EngineNeeds] | type[TraceRequest]) -> tuple[str, ...]:
+    """The names that a record of this kind has in a file, in order of declaration."""
+    return tuple(each.name for each in fields(cls))
+
+
+def _options_problem(options: Mapping[str, Scalar]) -> str | None:
+    if len(options) > MAX_OPTIONS:
+        return f"options has {len(options)} entries, expected ≤ {MAX_OPTIONS}"
+    for name, value in options.items():
+        if found := text_problem("an option's name", name):
+            return found
+        if isinstance(value, str) and (found := text_problem(f'option "{name}"', value)):
+            return found
+        if isinstance(value, float) and not math.isfinite(value):
+            return f'option "{name}" is {value}, expected a finite number'
+    return None

@@ -1,0 +1,20 @@
+"""`steady-decode`: the same requests decode in every step and nobody comes or goes."""
+
+from __future__ import annotations
+
+from bench.traces.workloads.timeline import Timeline, token_budget
+from bench.traces.workloads.workload import Order, Plan, Workload
+
+
+def build(order: Order) -> Plan:
+    """All arrive at step 0 and decode until the last steady step, in which the oldest leaves."""
+    timeline = Timeline(order, token_budget(order.num_running))
+    timeline.close()
+    return timeline.plan(spare_seqs=0)
+
+
+STEADY_DECODE = Workload(
+    name="steady-decode",
+    path="walks RUNNING in each step and takes nothing out of it",
+    build=build,
+)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.traces.lines import LineError, parse_header, parse_object, parse_request
+from bench.traces.model import TraceRequest
+
+from .examples import request
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+NAMES = st.sampled_from(
+    ["timestamp", "input_length", "output_length", "hash_ids", "priority", "lora", "request_id", "x"]
+)
+
+
+def test_every_field_of_a_request_is_read() -> None:
+    sent = request("a", hash_ids=(1,), arrival_step=1, priority=2, abort_step=3, lora="l", grammar="g", session="s")
+    assert parse_request(parse_object(sent.canonical_line().encode()), "unused") == sent
+
+
+def test_missing_id_is_filled_in() -> None:
+    assert parse_request({"timestamp": 0, "input_length": 1, "output_length": 1}, "r5").request_id == "r5"
+
+
+def outcome(parse: Callable[[], object]) -> object:
+    """What `parse` gives, or the LineError it ends in; any other error goes through."""
+    try:
+        return parse()
+    except LineError as error:
+        return error
+
+
+@given(raw=st.binary(max_size=60))
+def test_no_bytes_end_in_another_error(raw: bytes) -> None:
+    assert isinstance(outcome(lambda: parse_object(raw)), dict | LineError)
+
+
+@given(record=st.dictionaries(NAMES, JSON))
+def test_no_object_ends_in_another_error(record: dict[str, Any]) -> None:
+    found = outcome(lambda: parse_request(record, "r0"))
+    assert isinstance(found, TraceRequest | LineError)
+    assert "x" not in record or isinstance(found, LineError)
+
+
+@given(header=JSON)
+def test_no_header_of_another_shape_is_taken(header: Any) -> None:
+    with pytest.raises(LineError):
+        parse_header({"trace": header})

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from .examples import request
+
+
+def test_defaults_are_left_out_of_the_canonical_line_and_the_id_is_not() -> None:
+    assert request("a").canonical_line() == '{"timestamp":0,"input_length":16,"output_length":4,"request_id":"a"}'
+
+
+def test_canonical_line_has_every_given_field_in_the_fixed_order() -> None:
+    full = request(
+        "ü",
+        session="s",
+        grammar="g",
+        lora="l",
+        abort_step=9,
+        priority=-2,
+        arrival_step=3,
+        hash_ids=(5, 6),
+        timestamp=1.5,
+    )
+    assert full.canonical_line() == (
+        '{"timestamp":1.5,"input_length":16,"output_length":4,"hash_ids":[5,6],"request_id":"\\u00fc",'
+        '"arrival_step":3,"priority":-2,"abort_step":9,"lora":"l","grammar":"g","session":"s"}'
+    )
+
+
+def test_step_zero_is_not_taken_for_absent() -> None:
+    line = request(arrival_step=0, abort_step=0).canonical_line()
+    assert '"arrival_step":0' in line
+    assert '"abort_step":0' in line
+
+
+def test_whole_timestamps_are_written_as_integers() -> None:
+    assert request(timestamp=3.0).canonical_line().startswith('{"timestamp":3,')
+    assert request(timestamp=-0.0).canonical_line().startswith('{"timestamp":0,')
+
+
+def test_timestamps_are_rounded_to_a_microsecond_when_made() -> None:
+    assert request(timestamp=1.23456).timestamp == 1.235
+    assert request(timestamp=1.23456) == request(timestamp=1.235)
+
+
+def test_large_timestamps_have_no_exponent() -> None:
+    assert request(timestamp=999_999_999_999.001).canonical_line().startswith('{"timestamp":999999999999.001,')
