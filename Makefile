@@ -1,0 +1,51 @@
+# `make help` lists the targets. Everything installs into .venv; nothing outside the checkout is written.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+PYTHON ?= $(firstword $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do command -v $$p; done))
+STAMP  := $(VENV)/.installed
+CONFIG ?= configs/quick.toml
+
+# PyTorch's CPU wheels lie on an index of their own; name it here where plain pip does not find torch==…+cpu.
+TORCH_CPU_INDEX ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup bench bench-gpu test check format plots clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(STAMP) ## build .venv with the pinned CPU stack, or the GPU stack where a GPU answers
+
+bench: $(STAMP) ## compare list and dict: proof, pairs, verdict table; CONFIG=configs/quick.toml
+	$(BIN)/python -m bench run $(CONFIG)
+
+bench-gpu: $(STAMP) ## the same on a GPU: configs/gpu.toml
+	$(BIN)/python -m bench run configs/gpu.toml
+
+test: check ## format, lint, types, then every test
+	$(BIN)/python -m pytest
+
+check: $(STAMP) ## format, lint (ruff) and types (mypy --strict); the import table is a test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(STAMP) ## put the code into its format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+plots: $(STAMP) ## make the plots of the committed reference run again
+	$(BIN)/python -m bench report results/reference
+	cp results/reference/plots/* plots/
+
+clean: ## remove .venv and everything generated; results stay
+	rm -rf $(VENV) .build
+
+$(STAMP): requirements/cpu.txt requirements/torch-cpu.txt requirements/gpu.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "error: no python3 found; install Python 3.11 or newer" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: $(PYTHON) is older than Python 3.11; name a newer one: make setup PYTHON=…" >&2; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python requirements/install.py --torch-cpu-index "$(TORCH_CPU_INDEX)"
+	touch $@
