@@ -9,7 +9,7 @@ from bench.analysis.comparisons import compare
 from bench.analysis.load import load_run
 from bench.config import Experiment
 from bench.errors import EXIT_DONE, EXIT_FAULT, EXIT_REGRESSION, EXIT_VOID
-from bench.measure.campaign import open_campaign
+from bench.measure.opening import open_campaign
 from bench.records import Manifest
 from bench.report.render import render_report
 from bench.report.tables import verdict_table

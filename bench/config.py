@@ -34,7 +34,9 @@ class EngineOptions(Section):
     block_size: int = Field(
         32, ge=1, le=256, description="tokens in a KV block; vLLM's CPU attention wants multiples of 32"
     )
-    max_model_len: int = Field(4096, ge=2, description="tokens of prompt and output together")
+    max_model_len: int | None = Field(
+        None, ge=2, description="tokens of prompt and output together; absent: what the trace's header asks for"
+    )
     max_num_seqs: int | None = Field(None, ge=1, description="RUNNING slots; absent: what the trace's header asks for")
     max_num_batched_tokens: int | None = Field(
         None, ge=1, description="tokens a step; absent: what the trace's header asks for"

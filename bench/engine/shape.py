@@ -49,7 +49,7 @@ def resolve_shape(options: EngineOptions, trace: Trace) -> EngineShape:
         async_scheduling=options.async_scheduling,
         block_size=options.block_size,
         num_blocks=-(-kv_tokens // options.block_size),
-        max_model_len=max(options.max_model_len, needs.max_model_len),
+        max_model_len=options.max_model_len or needs.max_model_len,
         max_num_seqs=options.max_num_seqs or needs.max_num_seqs,
         max_num_batched_tokens=options.max_num_batched_tokens or needs.max_num_batched_tokens,
         enable_prefix_caching=options.enable_prefix_caching,
@@ -74,6 +74,10 @@ def _check(shape: EngineShape, trace: Trace) -> None:
             f"({shape.max_model_len})"
         )
     longest = max((request.input_length + request.output_length for request in trace.requests), default=0)
+    if longest > shape.max_model_len:
+        raise ConfigError(
+            f"trace {trace.workload}: a request has {longest} tokens, expected ≤ max_model_len ({shape.max_model_len})"
+        )
     if longest > shape.num_blocks * shape.block_size:
         raise ConfigError(
             f"trace {trace.workload}: a request of {longest} tokens can never fit in a KV cache of "

@@ -55,8 +55,8 @@ def _output(output: Any) -> tuple[str, list[int], str | None, Any]:
 
 
 def first_difference(baseline: Decisions, candidate: Decisions) -> tuple[str, Any, Any] | None:
-    """(field, baseline's value, candidate's value) of the first field that differs, or None."""
-    for field in {**baseline, **candidate}:
+    """(field, baseline's value, candidate's value) of the first field that differs, or None; an error comes first."""
+    for field in {"error": None, **baseline, **candidate}:
         ours, theirs = baseline.get(field), candidate.get(field)
         if ours != theirs:
             return field, ours, theirs

@@ -17,7 +17,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 
 from bench.errors import VariantError, nearest
-from bench.variants import running_as_dict, running_as_list
+from bench.variants import running_as_dict, running_as_list, running_as_posted, running_rebuilt
 from bench.variants.build import Rewrite, build, digest_of_built, import_class
 from bench.variants.patch import read_patch, rewrite_by_patch
 from bench.variants.source import SCHEDULER
@@ -25,6 +25,8 @@ from bench.variants.source import SCHEDULER
 NAMED: dict[str, Rewrite] = {
     "list": running_as_list.rewrite,
     "dict": running_as_dict.rewrite,
+    "list_rebuild": running_rebuilt.rewrite,
+    "seed_patch": running_as_posted.rewrite,
 }
 """The named variants, each with the rewrite that makes it; `bench.variants.<name>` must exist as a module."""
 

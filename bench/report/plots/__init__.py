@@ -1,0 +1,1 @@
+"""Figures of a run, one module each; the only place for matplotlib."""

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.config import Experiment, MeasureOptions
+from bench.errors import ConfigError, MeasureError
+from bench.measure.plan import plan_cells, plan_comparisons, plan_slices
+from bench.traces.files import write_trace
+from bench.traces.workloads import generate
+from bench.variants import load
+
+
+def experiment(*cells: dict[str, object], **changes: object) -> Experiment:
+    return Experiment.model_validate({"cells": list(cells), **changes})
+
+
+def test_each_workload_and_size_is_a_cell() -> None:
+    cells = plan_cells(experiment({"workloads": ["steady-decode", "finish-wave"], "num_running": [16, 32]}))
+    assert [cell.id for cell in cells] == [
+        "replay-steady-decode-n16",
+        "replay-steady-decode-n32",
+        "replay-finish-wave-n16",
+        "replay-finish-wave-n32",
+    ]
+    assert cells[0].shape.max_num_seqs == cells[0].trace.engine.max_num_seqs
+
+
+def test_a_cell_asked_for_twice_is_refused() -> None:
+    group = {"workloads": ["steady-decode"], "num_running": [16]}
+    with pytest.raises(ConfigError, match="replay-steady-decode-n16 is asked for twice"):
+        plan_cells(experiment(group, group))
+
+
+def test_a_trace_file_is_a_cell(tmp_path: Path) -> None:
+    write_trace(generate("steady-decode", num_running=16, seed=9), tmp_path / "my chat.jsonl")
+    (cell,) = plan_cells(experiment({"traces": [str(tmp_path / "my chat.jsonl")]}))
+    assert cell.id == "replay-my-chat"
+    assert cell.trace.seed == 9
+
+
+def test_the_canary_runs_in_the_first_cell_of_each_tier() -> None:
+    asked = experiment(
+        {"workloads": ["steady-decode"], "num_running": [16, 32]},
+        {"tier": "engine", "workloads": ["steady-decode"], "num_running": [16]},
+    )
+    comparisons = plan_comparisons(asked, plan_cells(asked), load("list"), [load("dict")])
+    canaries = [c for c in comparisons if c.canary]
+    assert [c.id for c in canaries] == ["replay-steady-decode-n16--aa", "engine-steady-decode-n16--aa"]
+    assert all(c.baseline == c.candidate == "list" for c in canaries)
+    assert len(comparisons) == 5
+
+
+def test_slices_cover_the_steady_phase_after_warm_up() -> None:
+    running = np.array([4, 8, 10, 10, *[10] * 40, 9, 2])
+    slicing = plan_slices(running, np.full(46, 1_000_000), 10, MeasureOptions(slice_ms=2.5, warmup_steps=2))
+    assert slicing.first == 4  # full from step 2 on
+    assert slicing.steps_per_slice == 3  # 2.5 ms of 1 ms steps
+    assert slicing.num_slices == 13  # 40 steps
+
+
+def test_short_steps_make_longer_slices_until_there_are_too_few() -> None:
+    running = np.full(80, 10)
+    slicing = plan_slices(running, np.full(80, 1000), 10, MeasureOptions(warmup_steps=0, min_slices=8))
+    assert (slicing.steps_per_slice, slicing.num_slices) == (10, 8)
+
+
+def test_a_queue_that_never_fills_is_told_with_its_length() -> None:
+    with pytest.raises(MeasureError, match="reached 5 running, expected at least 6"):
+        plan_slices(np.array([1, 5, 5]), np.ones(3), 6, MeasureOptions())
+
+
+def test_a_steady_phase_that_is_too_short_says_how_short() -> None:
+    with pytest.raises(MeasureError, match="has 4 steps after warm-up, expected ≥ 8"):
+        plan_slices(np.full(12, 6), np.ones(12), 6, MeasureOptions())
