@@ -10,7 +10,7 @@ CONFIG ?= configs/quick.toml
 TORCH_CPU_INDEX ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup bench bench-gpu test check format plots clean
+.PHONY: help setup bench test check format plots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,9 +19,6 @@ setup: $(STAMP) ## build .venv with the pinned CPU stack, or the GPU stack where
 
 bench: $(STAMP) ## compare list and dict: proof, pairs, verdict table; CONFIG=configs/quick.toml
 	$(BIN)/python -m bench run $(CONFIG)
-
-bench-gpu: $(STAMP) ## the same on a GPU: configs/gpu.toml
-	$(BIN)/python -m bench run configs/gpu.toml
 
 test: check ## format, lint, types, then every test
 	$(BIN)/python -m pytest

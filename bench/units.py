@@ -30,14 +30,14 @@ def format_signed_us(us: float) -> str:
 
 def format_percent(fraction: float) -> str:
     """A fraction as a percentage with its sign and two decimals: `-0.31 %`."""
-    return f"{100 * fraction:+.2f} %" if math.isfinite(fraction) else "–"
+    return f"{_percent(fraction)} %" if math.isfinite(fraction) else "–"
 
 
 def format_interval(low: float, high: float) -> str:
     """An interval of fractions: `[-0.52, +0.10] %`."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return "–"
-    return f"[{100 * low:+.2f}, {100 * high:+.2f}] %"
+    return f"[{_percent(low)}, {_percent(high)}] %"
 
 
 def format_seconds(seconds: float) -> str:
@@ -48,6 +48,10 @@ def format_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def _percent(fraction: float) -> str:
+    return f"{round(100 * fraction, 2) + 0.0:+.2f}"  # adding 0.0 turns a rounded -0.0 into 0.0
 
 
 def _three(value: float) -> str:

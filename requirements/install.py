@@ -18,7 +18,9 @@ UV = "uv==0.11.0"  # installs the hundred and more wheels in a tenth of pip's ti
 def main() -> int:
     """Install, and tell what to do where that fails; the exit code is for make."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--torch-cpu-index", default="", help="index URL of PyTorch's CPU wheels, if plain pip lacks them")
+    parser.add_argument(
+        "--torch-cpu-index", default="", help="index URL of PyTorch's CPU wheels, if plain pip lacks them"
+    )
     arguments = parser.parse_args()
     installed = install_gpu() if has_gpu() else install_cpu(arguments.torch_cpu_index)
     if not installed:

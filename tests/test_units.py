@@ -25,6 +25,11 @@ def test_a_fraction_becomes_a_signed_percentage() -> None:
     assert units.format_interval(-math.inf, 0.001) == "–"
 
 
+def test_a_tiny_negative_effect_is_no_negative_zero() -> None:
+    assert units.format_percent(-0.00001) == "+0.00 %"
+    assert units.format_interval(-0.00001, 0.00001) == "[+0.00, +0.00] %"
+
+
 @pytest.mark.parametrize(("s", "text"), [(8.2, "8 s"), (125, "2 min 05 s"), (4200, "1 h 10 min")])
 def test_a_wait_reads_as_a_person_says_it(s: float, text: str) -> None:
     assert units.format_seconds(s) == text

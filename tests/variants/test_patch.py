@@ -13,7 +13,9 @@ BEFORE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n"
 AFTER = "one\n2\nthree\nfour\nfive\nsix\nseven\n8\nnine\n"
 
 
-def write_patch(path: Path, before: str, after: str, file: str = "vllm/v1/core/sched/scheduler.py", context: int = 1) -> Path:
+def write_patch(
+    path: Path, before: str, after: str, file: str = "vllm/v1/core/sched/scheduler.py", context: int = 1
+) -> Path:
     lines = difflib.unified_diff(
         before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{file}", f"b/{file}", n=context
     )

@@ -110,7 +110,12 @@ def test_a_pop_outside_the_walk_drops_no_iterator() -> None:
         ("request = self.running[i]",),  # a position outside a walk
         ("while j < len(self.running):", "    request = self.running[i]"),  # another cursor
         ("place = self.running.index(victim)", "del self.running[place]"),  # no walk whose cursor would shift
-        ("while i < len(self.running):", "    r = self.running[i]", "    p = self.running.index(r)", "    del self.running[q]"),
+        (
+            "while i < len(self.running):",
+            "    r = self.running[i]",
+            "    p = self.running.index(r)",
+            "    del self.running[q]",
+        ),
         ("del self.running[place]",),
     ],
 )

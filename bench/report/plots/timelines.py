@@ -30,7 +30,7 @@ def timeline_figure(steps: pd.DataFrame, record: ComparisonRecord) -> Figure:
     """Median over pairs of each step's time in µs, baseline and candidate, with preemptions, finishes and aborts."""
     figure = Figure(figsize=(WIDTH_IN, HEIGHT_IN))
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3.4, 1))
-    figure.subplots_adjust(left=0.13, right=0.985, top=0.81, bottom=0.24, hspace=0.08)
+    figure.subplots_adjust(left=0.15, right=0.985, top=0.81, bottom=0.24, hspace=0.08)
     _shade_phases(upper, lower, steps)
     _draw_times(upper, steps, record)
     _draw_events(lower, steps)
