@@ -132,14 +132,76 @@ def trace_generate(workload: str, output: Path, num_running: int, seed: int, ass
     click.echo(output)
 
 
+class _ImportCommand(click.Command):
+    """Takes its options from where they are declared, which is read only when they are wanted."""
+
+    def get_params(self, context: click.Context) -> list[click.Parameter]:
+        from bench.traces.importers import describe_import_options
+
+        known = {parameter.name for parameter in self.params}
+        for option in describe_import_options():
+            if option.name not in known:
+                flag = f"--{option.name.replace('_', '-')}"
+                kind = click.Choice(option.choices) if option.choices else type(option.default)
+                bounds = "" if option.low == option.high else f" {option.low:.15g} to {option.high:.15g} {option.unit}"
+                text = f"{option.meaning[0].upper()}{option.meaning[1:]}.{bounds.rstrip()}"
+                is_flag = isinstance(option.default, bool)
+                self.params.append(
+                    click.Option([flag], default=option.default, type=kind, is_flag=is_flag, help=text)
+                )
+        return super().get_params(context)
+
+
+@trace.command("import", cls=_ImportCommand)
+@click.argument("files", type=PATH, nargs=-1, required=True, metavar="FILE…")
+@click.option("-o", "--output", required=True, type=PATH, help="Trace file to write (JSON Lines).")
+@click.option("--component-lengths", type=PATH, help="RAGPulse's tables of token lengths.")
+def trace_import(files: tuple[Path, ...], output: Path, component_lengths: Path | None, **options: object) -> None:
+    """Turn the trace of another tool into a frozen one; every row left out or changed is counted by its reason.
+
+    The format is known by its keys; docs/traces.md lists them. Several FILEs are merged where they share a clock.
+    """
+    from bench.traces.files import write_trace
+    from bench.traces.importers import ImportOptions, import_trace
+
+    if output.exists() and any(file.exists() and output.samefile(file) for file in files):
+        raise click.UsageError(f"-o {output} would replace the file that is imported")
+    imported = import_trace(files, ImportOptions(**options), component_lengths)  # type: ignore[arg-type]
+    write_trace(imported.trace, output)
+    for line in imported.lines():
+        click.echo(line, err=True)
+    click.echo(f"{output}: {len(imported.trace.requests)} requests, digest {imported.trace.digest}", err=True)
+    click.echo(output)
+
+
+@trace.command("export")
+@click.argument("file", type=PATH)
+@click.option("-o", "--output", required=True, type=PATH, help="File to write (JSON Lines in Mooncake's keys).")
+def trace_export(file: Path, output: Path) -> None:
+    """Write a trace FILE for readers of Mooncake traces: no header, ms, and an id for every block of each prompt."""
+    from bench.traces.export import export_mooncake
+    from bench.traces.files import read_trace
+
+    for line in export_mooncake(read_trace(file), output):
+        click.echo(line, err=True)
+    click.echo(output)
+
+
 @trace.command("show")
 @click.argument("file", type=PATH)
-def trace_show(file: Path) -> None:
-    """Describe a trace FILE: source, lengths, arrivals, aborts, and what it asks of the engine."""
+@click.option("--plot", type=PATH, help="Also draw arrivals, lengths and shared prefixes into this .png or .svg file.")
+def trace_show(file: Path, plot: Path | None) -> None:
+    """Describe a trace FILE: source, rows, lengths, arrivals, aborts, and what it asks of the engine."""
     from bench.traces.files import read_trace
     from bench.traces.summary import summarise
 
-    click.echo(summarise(read_trace(file)))
+    shown = read_trace(file)
+    click.echo(summarise(shown))
+    if plot is not None:
+        from bench.report.plots.trace_figure import plot_trace
+
+        plot_trace(shown, plot)
+        click.echo(plot)
 
 
 @trace.command("workloads")
@@ -189,3 +251,11 @@ def report(run_dir: Path) -> None:
 
     for path in render_report(run_dir):
         click.echo(path)
+
+
+@cli.command()
+def doctor() -> None:
+    """Examine this machine: cores, noise, GPU, versions; what to mend before its figures are believed."""
+    from bench.measure.doctor import examine
+
+    click.echo(examine())

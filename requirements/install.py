@@ -54,7 +54,17 @@ def install_gpu() -> bool:
 def install(*arguments: str) -> bool:
     """By uv, which is fast; by pip where uv cannot be had or does not reach the index that pip is set up for."""
     if pip(UV):
-        command = [sys.executable, "-m", "uv", "pip", "install", "--compile-bytecode", "--python", sys.executable]
+        command = [
+            sys.executable,
+            "-m",
+            "uv",
+            "pip",
+            "install",
+            "--quiet",
+            "--compile-bytecode",
+            "--python",
+            sys.executable,
+        ]
         if run([*command, *arguments]):
             return True
         say("uv could not install; trying pip, which takes longer")

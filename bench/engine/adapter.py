@@ -11,22 +11,9 @@ from typing import Any
 
 from bench.engine.environment import prepare_this_process
 from bench.engine.shape import EngineShape
+from bench.engine.version import check_version
 from bench.errors import HostError
 from bench.traces.model import TraceRequest
-from bench.variants.source import installed_version
-
-SUPPORTED = ("0.32",)
-
-
-def check_version() -> str:
-    """The installed version; raises HostError where vLLM is missing or a version that was never tried."""
-    version = installed_version()
-    if not version.startswith(tuple(f"{known}." for known in SUPPORTED)):
-        raise HostError(
-            f"vLLM {version} is installed, expected {' or '.join(SUPPORTED)}; run `make setup` in a clean checkout"
-        )
-    return version
-
 
 check_version()
 prepare_this_process()

@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-PACKAGES = ("torch", "numpy", "pandas", "pyperf", "libcst", "matplotlib", "scipy", "pragmastat")
+PACKAGES = ("torch", "numpy", "pandas", "pyperf", "libcst", "matplotlib", "scipy")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from bench.config import Experiment
 from bench.engine.shape import EngineShape
+from bench.engine.version import check_version
 from bench.errors import HostError, RunFolderError
 from bench.measure import folder
 from bench.measure.campaign import Campaign
@@ -24,6 +25,7 @@ def open_campaign(experiment: Experiment, run_dir: Path, *, resume: bool) -> Cam
     """Plan `experiment` and open its folder, new or to be resumed; nothing is measured yet."""
     baseline, *candidates = (load(spec) for spec in (experiment.baseline, *experiment.candidates))
     cells = plan_cells(experiment)
+    check_version()
     cores = choose_cores()
     _warn_about(cores)
     _require_device(cells)
