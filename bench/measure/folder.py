@@ -16,6 +16,7 @@ from bench.measure.messages import ARMS, INTERFERENCE_FIELDS, READING_FIELDS, Ar
 from bench.records import PAIRS, STEPS, Column, ComparisonRecord, Manifest
 
 MANIFEST = "manifest.json"
+PART = ".part"
 FOLDERS = ("traces", "steps", "pairs", "pyperf", "plots")
 
 
@@ -46,6 +47,12 @@ def read_manifest(run_dir: Path) -> Manifest:
         raise RunFolderError(
             f"run folder {run_dir}: {MANIFEST} cannot be read ({str(error).splitlines()[0]})"
         ) from error
+
+
+def sweep(run_dir: Path) -> None:
+    """Remove what a killed process left half written."""
+    for half in run_dir.rglob(f".*{PART}"):
+        half.unlink(missing_ok=True)
 
 
 def pair_file(run_dir: Path, comparison: str, pair: int) -> Path:
@@ -127,7 +134,7 @@ def _table(
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a file beside `path`, sync it, and put it in place; raises RunFolderError where it cannot."""
-    beside = path.with_name(f".{path.name}.part")
+    beside = path.with_name(f".{path.name}{PART}")
     try:
         write(beside)
         with beside.open("rb") as file:

@@ -16,7 +16,7 @@ SLICES = 500
 
 @dataclass(frozen=True)
 class Noise:
-    """`spread_pct`: interquartile range of a slice's CPU time in % of its median; `disturbed_pct`: of slices, lost the core.
+    """`spread_pct`: interquartile range of a slice's CPU time in % of its median; `disturbed_pct`: % that lost it.
 
     `timer_ns` and `cpu_timer_ns` are the smallest steps seen on the wall and on the thread CPU clock.
     """

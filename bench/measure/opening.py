@@ -32,6 +32,7 @@ def open_campaign(experiment: Experiment, run_dir: Path, *, resume: bool) -> Cam
     manifest = _new_manifest(experiment, cells, baseline, candidates, cores)
     if resume:
         manifest = _resumed(folder.read_manifest(run_dir), manifest, run_dir)
+        folder.sweep(run_dir)
     else:
         folder.create_folder(run_dir)
         for cell in cells:

@@ -50,10 +50,12 @@ def test_resuming_measures_only_the_pair_that_is_missing(
     copy = shutil.copytree(finished_run, tmp_path / "copy")
     missing = copy / "pairs" / "replay-single-abort-n16--dict--p001.parquet"
     missing.unlink()
+    (copy / "pairs" / ".half.parquet.part").write_text("half")
     before = {path: path.stat().st_mtime_ns for path in (copy / "pairs").glob("*.parquet")}
     manifest = open_campaign(small_experiment(), copy, resume=True).measure()
     assert manifest.status == "measured"
     assert missing.is_file()
+    assert not [*copy.rglob(".*.part")]
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
