@@ -10,15 +10,20 @@ from bench.analysis.load import load_run
 from bench.config import Experiment
 from bench.errors import EXIT_DONE, EXIT_FAULT, EXIT_REGRESSION, EXIT_VOID
 from bench.measure.opening import open_campaign
+from bench.measure.progress import Reporter
 from bench.records import Manifest
 from bench.report.render import render_report
 from bench.report.tables import verdict_table
 
 
-def run_experiment(experiment: Experiment, run_dir: Path, *, resume: bool, gate: bool) -> tuple[str, int]:
+def run_experiment(
+    experiment: Experiment, run_dir: Path, *, resume: bool, gate: bool, reporter: Reporter
+) -> tuple[str, int]:
     """Measure into `run_dir` and report there; the verdict table and the exit code."""
-    campaign = open_campaign(experiment, run_dir, resume=resume)
+    campaign = open_campaign(experiment, run_dir, resume=resume, reporter=reporter)
     manifest = campaign.measure()
+    peak_rss_mib = max((c.peak_rss_mib for c in manifest.comparisons), default=0.0)
+    reporter.say(f"peak memory of an arm: {peak_rss_mib:.0f} MiB", peak_rss_mib=peak_rss_mib)
     render_report(run_dir)
     table = compare(load_run(run_dir))
     verdicts = [verdict for verdict in table["verdict"] if verdict]

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 import bench
-from bench.errors import EXIT_DONE, EXIT_VOID, BenchError, RunFolderError
+from bench.errors import EXIT_DONE, EXIT_INPUT, EXIT_VOID, BenchError, RunFolderError
 
 PATH = click.Path(path_type=Path)
 EPILOG = "Exit codes: 0 done, 1 our own fault, 2 wrong usage or input, 3 void, 4 a regression under --gate."
@@ -42,20 +42,25 @@ def main() -> None:
 @click.argument("config", type=PATH)
 @click.option("--out", type=PATH, help="Run folder; absent: results/<name>-<UTC time>.")
 @click.option("--resume", is_flag=True, help="Go on with the run in --out: measure only the pairs that are missing.")
+@click.option("--json-progress", is_flag=True, help="Progress as JSON, one object a line on stderr.")
 @click.option("--gate", is_flag=True, help="End with exit code 4 where a candidate is SLOWER.")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key of CONFIG: dotted key, TOML value."
 )
-def run(config: Path, out: Path | None, resume: bool, gate: bool, overrides: tuple[str, ...]) -> int:
+def run(
+    config: Path, out: Path | None, resume: bool, json_progress: bool, gate: bool, overrides: tuple[str, ...]
+) -> int:
     """Measure the experiment in CONFIG (TOML), report it, print the verdicts and, last, the run folder."""
     from bench.chain import default_run_dir, run_experiment
     from bench.config import load_experiment
+    from bench.measure.progress import Reporter
 
     if resume and out is None:
         raise RunFolderError("--resume needs --out: which run folder to go on with")
     experiment = load_experiment(config, overrides)
     run_dir = out or default_run_dir(experiment.name)
-    table, code = run_experiment(experiment, run_dir, resume=resume, gate=gate)
+    reporter = Reporter(as_json=json_progress)
+    table, code = run_experiment(experiment, run_dir, resume=resume, gate=gate, reporter=reporter)
     click.echo(table)
     click.echo(run_dir)
     return code
@@ -143,11 +148,9 @@ class _ImportCommand(click.Command):
             if option.name not in known:
                 flag = f"--{option.name.replace('_', '-')}"
                 kind = click.Choice(option.choices) if option.choices else type(option.default)
-                bounds = "" if option.low == option.high else f" {option.low:.15g} to {option.high:.15g} {option.unit}"
-                text = f"{option.meaning[0].upper()}{option.meaning[1:]}.{bounds.rstrip()}"
                 is_flag = isinstance(option.default, bool)
                 self.params.append(
-                    click.Option([flag], default=option.default, type=kind, is_flag=is_flag, help=text)
+                    click.Option([flag], default=option.default, type=kind, is_flag=is_flag, help=option.help())
                 )
         return super().get_params(context)
 
@@ -227,11 +230,28 @@ def variants_list() -> None:
 
 @variants.command("diff")
 @click.argument("name", metavar="SPEC")
-def variants_diff(name: str) -> None:
+@click.option("--vllm", type=PATH, help="Another vLLM: the folder that holds `vllm/` of a tree or an unpacked package.")
+def variants_diff(name: str, vllm: Path | None) -> None:
     """Print the exact unified diff of a variant against the installed vLLM; `patch -p1` applies it to a vLLM tree."""
     from bench.variants.describe import diff_of
 
-    click.echo(diff_of(name), nl=False)
+    click.echo(diff_of(name, vllm), nl=False)
+
+
+@variants.command("compat")
+@click.option("--sources", required=True, type=PATH, help="Folder of unpacked versions: <version>/vllm/….")
+@click.option("--fetch", is_flag=True, help="First fetch, by pip, those tried versions that --sources lacks.")
+def variants_compat(sources: Path, fetch: bool) -> int:
+    """Try the dict rewrite on the source of other vLLM versions; exit 2 where it refuses one."""
+    from bench.variants.compat import check_sources, table_of
+    from bench.variants.fetch import TRIED_VERSIONS, fetch_sources
+
+    if fetch:
+        for version in fetch_sources(TRIED_VERSIONS, sources):
+            click.echo(f"fetched vLLM {version}", err=True)
+    rows = check_sources(sources)
+    click.echo(table_of(rows))
+    return EXIT_INPUT if any(row.refusal for row in rows) else EXIT_DONE
 
 
 @variants.command("build")

@@ -29,7 +29,7 @@ IDENTITY = (
     Column("cell", "string", "", "tier, workload and size of the comparison"),
     Column("comparison", "string", "", "the cell and the candidate compared in it; `aa` is the baseline with itself"),
     Column("pair", "int64", "", "number of the pair, from 0: the replicate of the analysis"),
-    Column("zygote", "int64", "", "number of the process that forked the pair, from 0; each has its own hash seed"),
+    Column("zygote", "int64", "", "process that forked the pair: its place in `zygotes` of the manifest, from 0"),
     Column("arm", "string", "", "`baseline` or `candidate`"),
     Column("variant", "string", "", "variant SPEC that ran in this arm"),
 )
@@ -133,6 +133,13 @@ class VariantRecord(Record):
     digest: str
 
 
+class ZygoteRecord(Record):
+    """One process that imported vLLM and forked arms, and the machine that it ran on."""
+
+    hash_seed: int
+    host: dict[str, Any]
+
+
 class TraceRecord(Record):
     """One frozen trace of the run; `file` is relative to the run folder."""
 
@@ -169,6 +176,8 @@ class ComparisonRecord(Record):
     steady_last: int = -1
     steps_per_slice: int = 0
     num_slices: int = 0
+    pilot_s: float = 0.0
+    peak_rss_mib: float = 0.0
     parity: ParityRecord | None = None
     message: str = ""
 
@@ -184,7 +193,8 @@ class Manifest(Record):
     versions: dict[str, str]
     host: dict[str, Any]
     engine: dict[str, Any] = Field(default_factory=dict, description="resolved engine options, by cell")
-    hash_seeds: tuple[int, ...] = ()
+    hash_seeds: tuple[int, ...] = Field((), description="one a share of the pairs")
+    zygotes: tuple[ZygoteRecord, ...] = Field((), description="in the order in which they started")
     variants: tuple[VariantRecord, ...] = ()
     traces: tuple[TraceRecord, ...] = ()
     comparisons: tuple[ComparisonRecord, ...] = ()

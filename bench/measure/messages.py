@@ -74,6 +74,11 @@ class Slicing:
     steps_per_slice: int
     num_slices: int
 
+    @property
+    def last(self) -> int:
+        """The last step that is timed."""
+        return self.first + self.num_slices * self.steps_per_slice - 1
+
 
 @dataclass(frozen=True)
 class PairTask:
@@ -101,13 +106,14 @@ class ArmRecord:
 
 @dataclass(frozen=True)
 class PairResult:
-    """Both arms of a finished pair."""
+    """Both arms of a finished pair; `peak_rss_mib` is the memory of the larger arm's process."""
 
     comparison: str
     pair: int
     slicing: Slicing
     baseline: ArmRecord
     candidate: ArmRecord
+    peak_rss_mib: float
 
 
 @dataclass(frozen=True)

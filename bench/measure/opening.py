@@ -13,21 +13,26 @@ from bench.engine.version import check_version
 from bench.errors import HostError, RunFolderError
 from bench.measure import folder
 from bench.measure.campaign import Campaign
+from bench.measure.executor import LocalExecutor
 from bench.measure.host import Cores, choose_cores, gpu_name, host_facts, versions
 from bench.measure.plan import Cell, plan_cells, plan_comparisons
-from bench.measure.progress import say
+from bench.measure.progress import Reporter
 from bench.records import Manifest, TraceRecord, VariantRecord
 from bench.traces.files import write_trace
 from bench.variants import Variant, load
 
 
-def open_campaign(experiment: Experiment, run_dir: Path, *, resume: bool) -> Campaign:
+def open_campaign(
+    experiment: Experiment, run_dir: Path, *, resume: bool = False, reporter: Reporter | None = None
+) -> Campaign:
     """Plan `experiment` and open its folder, new or to be resumed; nothing is measured yet."""
+    check_version()
+    reporter = reporter or Reporter()
     baseline, *candidates = (load(spec) for spec in (experiment.baseline, *experiment.candidates))
     cells = plan_cells(experiment)
-    check_version()
     cores = choose_cores()
-    _warn_about(cores)
+    if cores.shared:
+        reporter.say("only one core is usable: arms and orchestrator share it; expect more noise")
     _require_device(cells)
     manifest = _new_manifest(experiment, cells, baseline, candidates, cores)
     if resume:
@@ -38,7 +43,8 @@ def open_campaign(experiment: Experiment, run_dir: Path, *, resume: bool) -> Cam
         for cell in cells:
             write_trace(cell.trace, run_dir / "traces" / f"{cell.trace_name}.jsonl")
         folder.write_manifest(run_dir, manifest)
-    return Campaign(experiment, run_dir, {cell.id: cell for cell in cells}, cores, manifest)
+    executor = LocalExecutor(cores, run_dir / "worker.log", manifest.zygotes)
+    return Campaign(experiment, run_dir, {cell.id: cell for cell in cells}, manifest, executor, reporter)
 
 
 def _new_manifest(
@@ -99,11 +105,6 @@ def _difference(found: object, planned: object) -> str:
             if found.get(key) != planned.get(key):
                 return f"{key} was {found.get(key)!r} and is {planned.get(key)!r}"[:200]
     return "the folder was made from others"
-
-
-def _warn_about(cores: Cores) -> None:
-    if cores.shared:
-        say("only one core is usable: arms and orchestrator share it; expect more noise")
 
 
 def _require_device(cells: list[Cell]) -> None:

@@ -67,12 +67,19 @@ def measure_pair(task: PairTask, cores: Cores) -> PairResult | Failure:
             _bring_to_steady(arms, task)
             for _ in range(task.slicing.num_slices):
                 _run_slice(arms, task, rng)
-            records = _collect(arms, setting.step_time_limit_s)
+            records, peak_rss_mib = _collect(arms, setting.step_time_limit_s)
     except NotAlikeError as error:
         return Failure(setting.comparison, str(error), task.pair, is_void=True)
     except MeasureError as error:
         return Failure(setting.comparison, str(error), task.pair)
-    return PairResult(setting.comparison, task.pair, task.slicing, records[BASELINE], records[CANDIDATE])
+    return PairResult(
+        comparison=setting.comparison,
+        pair=task.pair,
+        slicing=task.slicing,
+        baseline=records[BASELINE],
+        candidate=records[CANDIDATE],
+        peak_rss_mib=peak_rss_mib,
+    )
 
 
 @contextmanager
@@ -143,11 +150,11 @@ def _check_alike(counts: list[list[tuple[int, ...]]], first_step: int) -> None:
             )
 
 
-def _collect(arms: dict[str, _Arm], limit_s: float) -> dict[str, ArmRecord]:
+def _collect(arms: dict[str, _Arm], limit_s: float) -> tuple[dict[str, ArmRecord], float]:
     answers = {name: arm.ask(None, limit_s) for name, arm in arms.items()}
     if answers[BASELINE][1] != answers[CANDIDATE][1]:
         raise NotAlikeError("the arms ended the timed steps with different queues")
-    return {
+    records = {
         name: ArmRecord(
             steps=answers[name][0],
             interference=np.array(arm.interference, dtype=np.float64),
@@ -155,3 +162,4 @@ def _collect(arms: dict[str, _Arm], limit_s: float) -> dict[str, ArmRecord]:
         )
         for name, arm in arms.items()
     }
+    return records, max(answer[2] for answer in answers.values())

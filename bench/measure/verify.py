@@ -9,9 +9,9 @@ from pathlib import Path
 from bench.config import EngineOptions
 from bench.engine.shape import resolve_shape
 from bench.errors import MeasureError
+from bench.measure.executor import LocalExecutor, Share
 from bench.measure.host import choose_cores
 from bench.measure.messages import Failure, ProveResult, ProveTask, Setting
-from bench.measure.pool import Worker
 from bench.traces.files import read_trace
 from bench.traces.model import Trace
 from bench.traces.workloads import WORKLOADS, generate
@@ -37,22 +37,30 @@ def verify_traces(
     """The proof of each trace as soon as it is there; raises MeasureError where one could not be made."""
     for spec in (baseline, candidate):
         load(spec)
+    tasks = [
+        ProveTask(_setting(name, trace, baseline, candidate, options, step_time_limit_s))
+        for name, trace in traces.items()
+    ]
     with (
         tempfile.TemporaryDirectory() as folder,
-        Worker(hash_seed=0, cores=choose_cores(), log=Path(folder) / "worker.log") as worker,
+        LocalExecutor(choose_cores(), Path(folder) / "worker.log") as executor,
     ):
-        for name, trace in traces.items():
-            setting = Setting(
-                comparison=name,
-                tier="replay",
-                baseline=baseline,
-                candidate=candidate,
-                trace=trace,
-                shape=resolve_shape(options, trace),
-                step_time_limit_s=step_time_limit_s,
-            )
-            result = worker.do(ProveTask(setting))
-            if isinstance(result, Failure):
-                raise MeasureError(f"{name}: {result.message}")
-            assert isinstance(result, ProveResult)
-            yield name, result
+        for done in executor.run([Share(0, 0, tasks)], lambda task: True):
+            if isinstance(done.result, Failure):
+                raise MeasureError(f"{done.result.comparison}: {done.result.message}")
+            assert isinstance(done.result, ProveResult)
+            yield done.result.comparison, done.result
+
+
+def _setting(
+    name: str, trace: Trace, baseline: str, candidate: str, options: EngineOptions, step_time_limit_s: float
+) -> Setting:
+    return Setting(
+        comparison=name,
+        tier="replay",
+        baseline=baseline,
+        candidate=candidate,
+        trace=trace,
+        shape=resolve_shape(options, trace),
+        step_time_limit_s=step_time_limit_s,
+    )
