@@ -10,7 +10,7 @@ CONFIG ?= configs/quick.toml
 TORCH_CPU_INDEX ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup bench test check format plots clean
+.PHONY: help setup bench test check format compat plots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,9 @@ check: $(STAMP) ## format, lint (ruff) and types (mypy --strict); the import tab
 format: $(STAMP) ## put the code into its format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+compat: $(STAMP) ## fetch the scheduler sources of other vLLM versions and try the dict rewrite on each
+	$(BIN)/python -m bench variants compat --sources .build/sources --fetch
 
 plots: $(STAMP) ## make the plots of the committed reference run again
 	$(BIN)/python -m bench report results/reference

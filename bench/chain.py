@@ -17,10 +17,10 @@ from bench.report.tables import verdict_table
 
 
 def run_experiment(
-    experiment: Experiment, run_dir: Path, *, resume: bool, gate: bool, reporter: Reporter
+    experiment: Experiment, run_dir: Path, *, resume: bool, gate: bool, reporter: Reporter, cluster: str | None = None
 ) -> tuple[str, int]:
     """Measure into `run_dir` and report there; the verdict table and the exit code."""
-    campaign = open_campaign(experiment, run_dir, resume=resume, reporter=reporter)
+    campaign = open_campaign(experiment, run_dir, resume=resume, reporter=reporter, cluster=cluster)
     manifest = campaign.measure()
     peak_rss_mib = max((c.peak_rss_mib for c in manifest.comparisons), default=0.0)
     reporter.say(f"peak memory of an arm: {peak_rss_mib:.0f} MiB", peak_rss_mib=peak_rss_mib)

@@ -42,13 +42,22 @@ def main() -> None:
 @click.argument("config", type=PATH)
 @click.option("--out", type=PATH, help="Run folder; absent: results/<name>-<UTC time>.")
 @click.option("--resume", is_flag=True, help="Go on with the run in --out: measure only the pairs that are missing.")
+@click.option("--executor", default="local", type=click.Choice(["local", "ray"]), help="Where the workers run.")
+@click.option("--address", default="auto", help="With --executor ray: the cluster's address; auto: this host's.")
 @click.option("--json-progress", is_flag=True, help="Progress as JSON, one object a line on stderr.")
 @click.option("--gate", is_flag=True, help="End with exit code 4 where a candidate is SLOWER.")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key of CONFIG: dotted key, TOML value."
 )
 def run(
-    config: Path, out: Path | None, resume: bool, json_progress: bool, gate: bool, overrides: tuple[str, ...]
+    config: Path,
+    out: Path | None,
+    resume: bool,
+    executor: str,
+    address: str,
+    json_progress: bool,
+    gate: bool,
+    overrides: tuple[str, ...],
 ) -> int:
     """Measure the experiment in CONFIG (TOML), report it, print the verdicts and, last, the run folder."""
     from bench.chain import default_run_dir, run_experiment
@@ -60,7 +69,8 @@ def run(
     experiment = load_experiment(config, overrides)
     run_dir = out or default_run_dir(experiment.name)
     reporter = Reporter(as_json=json_progress)
-    table, code = run_experiment(experiment, run_dir, resume=resume, gate=gate, reporter=reporter)
+    cluster = address if executor == "ray" else None
+    table, code = run_experiment(experiment, run_dir, resume=resume, gate=gate, reporter=reporter, cluster=cluster)
     click.echo(table)
     click.echo(run_dir)
     return code

@@ -34,6 +34,7 @@ ONLY_PLACE = {
     "matplotlib": {"report"},
     "jinja2": {"report"},
     "pyperf": {"measure"},
+    "ray": {"measure"},
     "click": {"cli", "parity"},
 }
 

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from bench.analysis.estimates import Estimate, estimate
 from bench.analysis.files import replace_file
+from bench.analysis.hosts import mixed_hosts
 from bench.analysis.load import Run
 from bench.analysis.metrics import BESIDE, GATING, METRICS, Metric
 from bench.analysis.slices import Slices, slices_of
@@ -78,6 +79,7 @@ def _find(run: Run, record: ComparisonRecord) -> _Finding:
     estimates = {metric: estimate(slices, metric.column, run.limits.margin) for metric in metrics}
     beside = BESIDE.get(record.tier)
     evidence = _evidence(estimates[gating], slices.excluded, estimates.get(beside) if beside else None)
+    evidence = replace(evidence, mixed=mixed_hosts(run, record.id))
     ruling = judge(evidence, run.limits)
     return _Finding(record, slices.excluded, estimates, evidence, _remarked(ruling, estimates[gating], record))
 

@@ -18,7 +18,7 @@ MORE_PAIRS_DO_NOT_HELP = -1  # what `pairs_needed` says where the doubt is not o
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one comparison showed; `void` and `failed` are messages, empty where all was well."""
+    """What one comparison showed; `void`, `failed` and `mixed` (hosts) are messages, empty where all was well."""
 
     num_pairs: int
     effect: float = math.nan
@@ -29,6 +29,7 @@ class Evidence:
     pairs_to_settle: int = MIN_PAIRS
     void: str = ""
     failed: str = ""
+    mixed: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def judge(evidence: Evidence, limits: Limits) -> Ruling:
     and the estimate above the margin, FASTER the mirror. EQUIVALENT where the 90 % interval lies inside the margin:
     two one-sided 5 % tests (Schuirmann 1987). Everything else is INCONCLUSIVE.
     """
-    for obstacle in (_void, _failed, _too_many_excluded, _too_few_pairs, _clocks_disagree):
+    for obstacle in (_void, _failed, _mixed, _too_many_excluded, _too_few_pairs, _clocks_disagree):
         ruling = obstacle(evidence, limits)
         if ruling is not None:
             return ruling
@@ -68,6 +69,10 @@ def _void(evidence: Evidence, limits: Limits) -> Ruling | None:
 
 def _failed(evidence: Evidence, limits: Limits) -> Ruling | None:
     return Ruling("INCONCLUSIVE", evidence.failed) if evidence.failed else None
+
+
+def _mixed(evidence: Evidence, limits: Limits) -> Ruling | None:
+    return Ruling("INCONCLUSIVE", evidence.mixed) if evidence.mixed else None
 
 
 def _too_many_excluded(evidence: Evidence, limits: Limits) -> Ruling | None:

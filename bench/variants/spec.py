@@ -1,6 +1,6 @@
 """A variant SPEC becomes a pair of scheduler classes, sync and async.
 
-`list`, `dict` are named variants; `patch:FILE` is a unified diff against the installed vLLM; `class:MODULE:CLASS`
+`list`, `dict`, … are named variants; `patch:FILE` is a unified diff against the installed vLLM; `class:MODULE:CLASS`
 is any importable class. The first two are built alike from the installed source, so that all else is shared.
 `class:` and `patch:` run the caller's code by design.
 """

@@ -27,6 +27,7 @@ class UseKind(Enum):
     TRUTH = "truth"
     ITERATION = "iteration"
     POSITION = "read at a position"
+    HEAD = "head peek"
     TAIL = "tail peek"
     POP = "pop from the tail"
     APPEND = "append"
@@ -34,6 +35,7 @@ class UseKind(Enum):
     DELETE_AT = "deleted at an index"
     REMOVE = "remove a member"
     REMOVE_ALL = "remove several members"
+    SURVIVORS = "rebuilt from the survivors"
     PASSED = "passed on to be iterated"
 
 
@@ -71,6 +73,13 @@ class _Finder(cst.CSTVisitor):
         self.by_node: dict[cst.CSTNode, UseKind] = {}
         self.listed: list[Use] = []
         self.iterable_parameters = _iterable_parameters(module)
+        self.survivors: list[frozenset[str]] = []
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
+        self.survivors.append(survivor_lists(node))
+
+    def leave_FunctionDef(self, original_node: cst.FunctionDef) -> None:
+        self.survivors.pop()
 
     def visit_Attribute(self, node: cst.Attribute) -> None:
         if not m.matches(node, RUNNING):
@@ -103,8 +112,16 @@ class _Finder(cst.CSTVisitor):
             return UseKind.TRUTH
         if isinstance(parent, cst.AnnAssign) and m.matches(parent, _EMPTY_LIST):
             return UseKind.INIT
-        if isinstance(parent, cst.AssignTarget) and grandparent is not None and m.matches(grandparent, _FILTERED):
+        if isinstance(parent, cst.AssignTarget) and isinstance(grandparent, cst.Assign):
+            return self._kind_of_assignment(grandparent)
+        return None
+
+    def _kind_of_assignment(self, assignment: cst.Assign) -> UseKind | None:
+        if m.matches(assignment, _FILTERED):
             return UseKind.REMOVE_ALL
+        value = assignment.value
+        if isinstance(value, cst.Name) and self.survivors and value.value in self.survivors[-1]:
+            return UseKind.SURVIVORS
         return None
 
     def _kind_of_argument(self, argument: cst.Arg) -> UseKind | None:
@@ -154,7 +171,21 @@ def _kind_of_subscript(subscript: cst.Subscript, parent: cst.CSTNode | None) -> 
         return None
     if m.matches(index, m.UnaryOperation(operator=m.Minus(), expression=m.Integer("1"))):
         return UseKind.TAIL
+    if m.matches(index, m.Integer("0")):
+        return None if isinstance(parent, cst.Del) else UseKind.HEAD
     return UseKind.POSITION if isinstance(index, cst.Name) else None
+
+
+def survivor_lists(function: cst.FunctionDef) -> frozenset[str]:
+    """Names that `function` assigns to the queue and appends to in a loop over it."""
+    assigned = m.extractall(
+        function, m.Assign(targets=[m.AssignTarget(RUNNING)], value=m.SaveMatchedNode(m.Name(), "name"))
+    )
+    loops = m.findall(function, m.For(iter=RUNNING))
+    append = m.Call(func=m.Attribute(value=m.SaveMatchedNode(m.Name(), "name"), attr=m.Name("append")))
+    appended = [found for loop in loops for found in m.extractall(loop, append)]
+    names = [{cst.ensure_type(found["name"], cst.Name).value for found in side} for side in (assigned, appended)]
+    return frozenset(names[0] & names[1])
 
 
 def _iterable_parameters(module: cst.Module) -> frozenset[tuple[str, int]]:

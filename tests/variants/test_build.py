@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,6 +44,20 @@ def test_a_variant_is_written_once(build_root: Path) -> None:
     assert building.build("mine", rewrite) == first
     assert len(calls) == num_calls > 0
     assert first.is_relative_to(build_root)
+
+
+def test_a_variant_is_importable_though_an_import_failed_before_it_was_built(tmp_path: Path) -> None:
+    code = (
+        "import importlib\n"
+        "from bench.variants.build import build\n"
+        "try: importlib.import_module('bench.variants.built.mine.scheduler')\n"
+        "except ImportError: print('not yet')\n"
+        "build('mine', lambda text, file: 'x = 1')\n"
+        "print(importlib.import_module('bench.variants.built.mine.scheduler').x)\n"
+    )
+    environment = {**os.environ, building.BUILD_VARIABLE: str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split("\n")[:2] == ["not yet", "1"], done.stderr
 
 
 def test_a_rewrite_that_fails_leaves_nothing_behind(build_root: Path) -> None:

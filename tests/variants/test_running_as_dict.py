@@ -21,6 +21,7 @@ def rewritten(*lines: str) -> list[str]:
     [
         ("self.running: list[Request] = []", "self.running: dict[Request, None] = {}"),
         ("self.running.append(request)", "self.running[request] = None"),
+        ("name = self.running[0].request_id", "name = next(iter(self.running)).request_id"),
         ("victim = self.running[-1]", "victim = next(reversed(self.running))"),
         ("request = self.running.pop()", "request = self.running.popitem()[0]"),
         ("self.running.remove(victim)", "del self.running[victim]"),
@@ -122,6 +123,34 @@ def test_a_pop_outside_the_walk_drops_no_iterator() -> None:
 def test_a_known_use_in_an_unknown_place_is_refused(lines: tuple[str, ...]) -> None:
     with pytest.raises(VariantError, match=r"scheduler\.py"):
         rewritten(*lines)
+
+
+def test_a_list_rebuilt_from_its_survivors_becomes_deletions() -> None:
+    assert rewritten(
+        "kept: list[Request] = []",
+        "for r in self.running:",
+        "    if not done:",
+        "        kept.append(r)",
+        "self.running = kept",
+    ) == [
+        "stopped_reqs: list[Request] = []",
+        "for r in self.running:",
+        "    if done:",
+        "        stopped_reqs.append(r)",
+        "for req in stopped_reqs:",
+        "    del self.running[req]",
+    ]
+
+
+def test_the_walk_imports_what_it_needs_and_what_is_there_stays_once() -> None:
+    walk = "class S:\n    def f(self):\n        while i < len(self.running):\n            r = self.running[i]\n"
+    head = "from collections.abc import Iterable\n\n\n"
+    after = running_as_dict.rewrite(f"import time\n{head}{walk}", "s.py")
+    assert after.startswith("import itertools\nimport time\nfrom collections.abc import Iterable, Iterator\n")
+    after = running_as_dict.rewrite(f"import itertools\nimport time\n{head}{walk}", "s.py")
+    assert after.startswith("import itertools\nimport time\nfrom collections.abc import Iterable, Iterator\n")
+    with pytest.raises(VariantError, match="no plain import"):
+        running_as_dict.rewrite(head + walk, "s.py")
 
 
 def test_a_module_without_the_queue_is_returned_as_it_is() -> None:

@@ -34,3 +34,14 @@ def test_no_vllm_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_tree_without_the_scheduler_names_the_file_it_lacks(tmp_path: Path) -> None:
     with pytest.raises(VariantError, match=r"scheduler\.py: no such file"):
         source.read_source(tmp_path, "0.32.0")
+
+
+@pytest.mark.parametrize("package", [source.PACKAGE, source.PACKAGE_TO_0_8_0])
+def test_the_scheduler_is_found_where_its_version_keeps_it(package: str, tmp_path: Path) -> None:
+    folder = tmp_path.joinpath(*package.split("."))
+    folder.mkdir(parents=True)
+    (folder / "scheduler.py").write_text("x = 1\n")
+    (folder / "other.py").write_text("y = 1\n")
+    found = source.read_source(tmp_path, "1")
+    assert (found.package, found.texts) == (package, {"scheduler.py": "x = 1\n"})
+    assert (tmp_path / found.path_of("scheduler.py")).is_file()

@@ -27,6 +27,8 @@ def uses_in(*lines: str) -> Uses:
         ("x = any(r.ok for r in self.running)", UseKind.ITERATION),
         ("v = max(self.running, key=f)", UseKind.ITERATION),
         ("r = self.running[i]", UseKind.POSITION),
+        ("r = self.running[0]", UseKind.HEAD),
+        ("name = self.running[0].request_id", UseKind.HEAD),
         ("r = self.running[-1]", UseKind.TAIL),
         ("r = self.running.pop()", UseKind.POP),
         ("self.running.append(r)", UseKind.APPEND),
@@ -48,7 +50,8 @@ def test_a_known_use_is_classified(line: str, kind: UseKind) -> None:
         "self.running.pop(0)",
         "self.running.insert(0, r)",
         "self.running[i] = r",
-        "self.running[0]",
+        "self.running[0] = r",
+        "x = self.running[1]",
         "x = self.running[1:]",
         "x = self.running + other",
         "self.running = other",
@@ -72,6 +75,30 @@ def test_an_unknown_use_is_an_error_with_file_line_and_text(line: str) -> None:
     message = str(caught.value)
     assert "scheduler.py line 4: unknown use of self.running" in message
     assert line.split(":")[0] in message
+
+
+def test_a_list_filled_in_a_loop_over_the_queue_and_put_in_its_place_is_its_survivors() -> None:
+    uses = uses_in("kept = []", "for r in self.running:", "    kept.append(r)", "self.running = kept")
+    assert [use.kind for use in uses.listed] == [UseKind.ITERATION, UseKind.SURVIVORS]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("for r in self.running:", "    kept.append(r)", "self.running = other"),  # another list
+        ("for r in self.waiting:", "    kept.append(r)", "self.running = kept"),  # filled from elsewhere
+        ("for r in self.running:", "    kept.remove(r)", "self.running = kept"),  # not filled
+    ],
+)
+def test_a_list_of_another_origin_put_in_the_queues_place_is_unknown(lines: tuple[str, ...]) -> None:
+    with pytest.raises(VariantError, match=r"line 5: unknown use of self\.running"):
+        uses_in(*lines)
+
+
+def test_survivors_of_another_method_are_unknown() -> None:
+    first = "class S:\n def f(self):\n  for r in self.running:\n   kept.append(r)\n"
+    with pytest.raises(VariantError, match="line 6: unknown use"):
+        find_uses(MetadataWrapper(cst.parse_module(first + " def g(self):\n  self.running = kept\n")), "s.py")
 
 
 def test_another_objects_running_is_not_ours() -> None:

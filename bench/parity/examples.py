@@ -1,0 +1,98 @@
+"""Small random traces on small engines, made to starve: the space that fuzzing and mutants search.
+
+Where the numbers come from is the caller's: a seeded generator here, Hypothesis in the tests, which can shrink them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bench.config import EngineOptions, Scalar
+from bench.traces.model import EngineNeeds, Trace, TraceRequest
+
+Integer = Callable[[int, int], int]
+"""Draws a whole number between two, both included; smaller ones make simpler examples."""
+
+BLOCK_TOKENS = 4  # small blocks are outgrown, and given back, every few steps
+MAX_STEPS_BETWEEN = 3  # arrivals further apart would empty the queue
+SHARED_PREFIXES = 2  # few, so that they are hit
+
+
+@dataclass(frozen=True)
+class Example:
+    """One trace and the options of the engine that it is meant for."""
+
+    trace: Trace
+    options: EngineOptions
+
+
+def draw_example(integer: Integer) -> Example:
+    """A trace of up to ten requests; the largest fits the KV cache alone, and seldom all of them together."""
+    num_requests = integer(1, 10)
+    requests: list[TraceRequest] = []
+    for number in range(num_requests):
+        requests.append(_draw_request(integer, number, requests[-1] if requests else None))
+    totals = [request.input_length + request.output_length for request in requests]
+    max_num_seqs = integer(1, 8)
+    needs = EngineNeeds(
+        max_num_seqs=max_num_seqs,
+        max_num_batched_tokens=integer(max_num_seqs, 40),
+        kv_tokens=BLOCK_TOKENS * (-(-max(totals) // BLOCK_TOKENS) + integer(0, 8)),
+        max_model_len=max(totals) + integer(0, 8),
+    )
+    options: dict[str, Scalar] = {
+        "policy": ("fcfs", "priority")[integer(0, 1)],
+        "async_scheduling": bool(integer(0, 1)),
+        "enable_prefix_caching": bool(integer(0, 1)),
+        "scheduler_reserve_full_isl": integer(0, 3) == 3,
+        "long_prefill_token_threshold": (0, 0, 4, 7)[integer(0, 3)],
+        "block_size": BLOCK_TOKENS,
+        "log_stats": False,
+    }
+    if int(options["long_prefill_token_threshold"]) > needs.max_model_len:
+        options["long_prefill_token_threshold"] = 0
+    trace = Trace(
+        workload="fuzz",
+        options=options,
+        seed=0,
+        num_running=max_num_seqs,
+        steady_running=1,
+        engine=needs,
+        requests=tuple(requests),
+        hash_block_tokens=BLOCK_TOKENS,
+    )
+    return Example(trace, options_of(trace))
+
+
+def options_of(trace: Trace) -> EngineOptions:
+    """The engine options that an example's trace carries in its header."""
+    return EngineOptions.model_validate(dict(trace.options))
+
+
+def random_example(seed: int) -> Example:
+    """The example of one seed, the same on every machine."""
+    return draw_example(random.Random(seed).randint)
+
+
+def _draw_request(integer: Integer, number: int, before: TraceRequest | None) -> TraceRequest:
+    step = integer(0, MAX_STEPS_BETWEEN) + (before.arrival_step or 0 if before else 0)
+    input_length, output_length = integer(1, 24), integer(1, 16)
+    if before is not None and integer(0, 2) == 2:  # a twin of the one before: they grow, and may end, together
+        step, input_length, output_length = before.arrival_step or 0, before.input_length, before.output_length
+    num_shared = min(integer(0, 2), -(-input_length // BLOCK_TOKENS))
+    first_shared = integer(0, SHARED_PREFIXES - 1)
+    leaves = integer(0, 5)  # most stay to their end
+    return TraceRequest(
+        # Ids do not sort in order of arrival: who sorts by id must be found out.
+        request_id=f"r{(number * 7) % 10}{number}",
+        timestamp=(before.timestamp if before else 0.0) + integer(0, 1),
+        input_length=input_length,
+        output_length=output_length,
+        hash_ids=tuple(10 * first_shared + place for place in range(num_shared)),
+        arrival_step=step,
+        priority=integer(0, 2),
+        abort_step=step + integer(0, 20) if leaves == 4 else None,
+        abort_after=integer(1, output_length) if leaves == 5 else None,
+    )
