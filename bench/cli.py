@@ -6,11 +6,14 @@ Exit codes: 0 done, 1 our own fault, 2 wrong usage or input, 3 void, 4 a regress
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 import bench
+from bench.cli_report import comment
+from bench.cli_traces import trace
 from bench.errors import EXIT_DONE, EXIT_INPUT, EXIT_VOID, BenchError, RunFolderError
 
 PATH = click.Path(path_type=Path)
@@ -90,6 +93,7 @@ def run(
 @click.option("--policy", default="fcfs", type=click.Choice(["fcfs", "priority"]), help="Scheduling policy.")
 @click.option("--async-scheduling", is_flag=True, help="The variants' AsyncScheduler, one step ahead.")
 @click.option("--step-time-limit", default=20.0, type=click.FloatRange(0.01, 3600), help="A longer step hangs, in s.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="engine.KEY=VALUE, as in a config.")
 def verify(
     candidate: str,
     baseline: str,
@@ -100,14 +104,15 @@ def verify(
     policy: str,
     async_scheduling: bool,
     step_time_limit: float,
+    overrides: tuple[str, ...],
 ) -> int:
     """Prove, step by step, that CANDIDATE decides as BASELINE does; exit 3 names the first step that differs."""
-    from bench.config import EngineOptions
+    from bench.config import load_engine_options
     from bench.measure.verify import traces_to_verify, verify_traces
 
     if trace_file is not None and workloads:
         raise click.UsageError("--trace and --workload exclude each other")
-    options = EngineOptions.model_validate({"policy": policy, "async_scheduling": async_scheduling})
+    options = load_engine_options(overrides, policy=policy, async_scheduling=async_scheduling)
     traces = traces_to_verify(workloads, trace_file, num_running, seeds)
     alike = True
     for name, proof in verify_traces(baseline, candidate, traces, options, step_time_limit):
@@ -116,113 +121,33 @@ def verify(
     return EXIT_DONE if alike else EXIT_VOID
 
 
-@cli.group()
-def trace() -> None:
-    """Frozen request traces: make one, look at one."""
-
-
-@trace.command("generate")
-@click.argument("workload")
-@click.option("-o", "--output", required=True, type=PATH, help="Trace file to write (JSON Lines).")
+@cli.command()
+@click.option("--candidate", required=True, metavar="SPEC", help="Variant: a name, class:MODULE:CLASS, or patch:FILE.")
+@click.option("--baseline", default="list", metavar="SPEC", help="Variant to compare with.")
 @click.option(
-    "--num-running", default=64, type=click.IntRange(1, 16_384), help="Target length of RUNNING, in requests."
+    "--vllm-source",
+    required=True,
+    type=PATH,
+    help="A vLLM source tree, a source release (.tar.gz), or a folder that holds the release.",
 )
-@click.option("--seed", default=1, type=click.IntRange(0), help="Same seed, same bytes.")
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Workload option; see `trace workloads`.",
-)
-def trace_generate(workload: str, output: Path, num_running: int, seed: int, assignments: tuple[str, ...]) -> None:
-    """Generate a trace of WORKLOAD and freeze it in a file."""
-    from bench.traces.files import write_trace
-    from bench.traces.options import parse_assignments
-    from bench.traces.workloads import generate
+@click.option("--fetch", is_flag=True, help="First fetch, by pip, the release into the folder --vllm-source.")
+def conformance(candidate: str, baseline: str, vllm_source: Path, fetch: bool) -> int:
+    """Run vLLM's own scheduler tests on BASELINE and CANDIDATE, offline; exit 3 where a test differs. Takes minutes."""
+    from bench.parity.conformance.outcomes import table_of
+    from bench.parity.conformance.suite import run_conformance
 
-    made = generate(workload, num_running=num_running, seed=seed, options=parse_assignments(assignments))
-    write_trace(made, output)
-    click.echo(f"{output}: {len(made.requests)} requests, digest {made.digest}", err=True)
-    click.echo(output)
+    if fetch:
+        from bench.parity.conformance.release import fetch_release
+
+        click.echo(fetch_release(vllm_source), err=True)
+    comparison = run_conformance(baseline, candidate, vllm_source, _done_so_far if sys.stderr.isatty() else None)
+    click.echo(table_of(comparison, baseline, candidate))
+    return EXIT_DONE if comparison.conforms else EXIT_VOID
 
 
-class _ImportCommand(click.Command):
-    """Takes its options from where they are declared, which is read only when they are wanted."""
-
-    def get_params(self, context: click.Context) -> list[click.Parameter]:
-        from bench.traces.importers import describe_import_options
-
-        known = {parameter.name for parameter in self.params}
-        for option in describe_import_options():
-            if option.name not in known:
-                flag = f"--{option.name.replace('_', '-')}"
-                kind = click.Choice(option.choices) if option.choices else type(option.default)
-                is_flag = isinstance(option.default, bool)
-                self.params.append(
-                    click.Option([flag], default=option.default, type=kind, is_flag=is_flag, help=option.help())
-                )
-        return super().get_params(context)
-
-
-@trace.command("import", cls=_ImportCommand)
-@click.argument("files", type=PATH, nargs=-1, required=True, metavar="FILE…")
-@click.option("-o", "--output", required=True, type=PATH, help="Trace file to write (JSON Lines).")
-@click.option("--component-lengths", type=PATH, help="RAGPulse's tables of token lengths.")
-def trace_import(files: tuple[Path, ...], output: Path, component_lengths: Path | None, **options: object) -> None:
-    """Turn the trace of another tool into a frozen one; every row left out or changed is counted by its reason.
-
-    The format is known by its keys; docs/traces.md lists them. Several FILEs are merged where they share a clock.
-    """
-    from bench.traces.files import write_trace
-    from bench.traces.importers import ImportOptions, import_trace
-
-    if output.exists() and any(file.exists() and output.samefile(file) for file in files):
-        raise click.UsageError(f"-o {output} would replace the file that is imported")
-    imported = import_trace(files, ImportOptions(**options), component_lengths)  # type: ignore[arg-type]
-    write_trace(imported.trace, output)
-    for line in imported.lines():
-        click.echo(line, err=True)
-    click.echo(f"{output}: {len(imported.trace.requests)} requests, digest {imported.trace.digest}", err=True)
-    click.echo(output)
-
-
-@trace.command("export")
-@click.argument("file", type=PATH)
-@click.option("-o", "--output", required=True, type=PATH, help="File to write (JSON Lines in Mooncake's keys).")
-def trace_export(file: Path, output: Path) -> None:
-    """Write a trace FILE for readers of Mooncake traces: no header, ms, and an id for every block of each prompt."""
-    from bench.traces.export import export_mooncake
-    from bench.traces.files import read_trace
-
-    for line in export_mooncake(read_trace(file), output):
-        click.echo(line, err=True)
-    click.echo(output)
-
-
-@trace.command("show")
-@click.argument("file", type=PATH)
-@click.option("--plot", type=PATH, help="Also draw arrivals, lengths and shared prefixes into this .png or .svg file.")
-def trace_show(file: Path, plot: Path | None) -> None:
-    """Describe a trace FILE: source, rows, lengths, arrivals, aborts, and what it asks of the engine."""
-    from bench.traces.files import read_trace
-    from bench.traces.summary import summarise
-
-    shown = read_trace(file)
-    click.echo(summarise(shown))
-    if plot is not None:
-        from bench.report.plots.trace_figure import plot_trace
-
-        plot_trace(shown, plot)
-        click.echo(plot)
-
-
-@trace.command("workloads")
-def trace_workloads() -> None:
-    """List the workloads: the path of the scheduler that each takes, and its options with units and defaults."""
-    from bench.traces.workloads import describe_workloads
-
-    click.echo(describe_workloads())
+def _done_so_far(num_done: Mapping[str, int]) -> None:
+    counts = ", ".join(f"{count} on the {side}" for side, count in num_done.items())
+    click.echo(f"\rtests done: {counts} ", nl=False, err=True)
 
 
 @cli.group()
@@ -289,3 +214,7 @@ def doctor() -> None:
     from bench.measure.doctor import examine
 
     click.echo(examine())
+
+
+cli.add_command(comment)
+cli.add_command(trace)

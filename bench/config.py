@@ -151,7 +151,24 @@ def load_experiment(path: Path, overrides: Sequence[str] = ()) -> Experiment:
     try:
         return Experiment.model_validate(table)
     except ValidationError as error:
-        raise ConfigError(f"config {path}: {_first_problem(error, table)}") from error
+        raise ConfigError(f"config {path}: {_first_problem(error)}") from error
+
+
+class _EngineAlone(Section):
+    engine: EngineOptions
+
+
+def load_engine_options(overrides: Sequence[str], **given: Scalar) -> EngineOptions:
+    """Engine options from `given` and `engine.KEY=VALUE` overrides, for commands without a file; raises ConfigError."""
+    table: dict[str, Any] = {"engine": dict(given)}
+    for override in overrides:
+        if not override.startswith("engine."):
+            raise ConfigError(f"--set {override}: expected engine.KEY=VALUE, for instance engine.block_size=16")
+        _apply_override(table, override)
+    try:
+        return _EngineAlone.model_validate(table).engine
+    except ValidationError as error:
+        raise ConfigError(_first_problem(error)) from error
 
 
 def _apply_override(table: dict[str, Any], override: str) -> None:
@@ -188,7 +205,7 @@ def _index(here: list[Any], part: str, override: str) -> int:
     raise ConfigError(f"--set {override}: {part} is not a place in an array of {len(here)}; count from 0")
 
 
-def _first_problem(error: ValidationError, table: dict[str, Any]) -> str:
+def _first_problem(error: ValidationError) -> str:
     problem = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":

@@ -125,6 +125,8 @@ def test_variants_are_listed_and_their_diff_printed() -> None:
         (["verify", "--candidate", "dict", "--trace", "{config}"], "small.toml"),
         (["verify", "--candidate", "dict", "--num-running", "0"], "0 is not in the range"),
         (["verify", "--candidate", "dict", "--workload", "preemption", "--trace", "x"], "exclude each other"),
+        (["verify", "--candidate", "dict", "--set", "engine.blck_size=4"], 'did you mean "block_size"?'),
+        (["verify", "--candidate", "dict", "--set", "measure.pairs=4"], "expected engine.KEY=VALUE"),
         (["trace", "generate", "nope", "-o", "{folder}/t.jsonl"], "no such workload"),
         (["trace", "generate", "preemption", "-o", "{folder}/t.jsonl", "--num-running", "2"], "num_running is 2"),
         (["trace", "generate", "steady-decode", "-o", "{folder}/none/t.jsonl"], "none/t.jsonl"),

@@ -7,6 +7,7 @@ that is lost takes nothing with it but the pair in flight: its share goes on els
 from __future__ import annotations
 
 import contextlib
+import socket
 import tempfile
 import time
 from collections import deque
@@ -26,6 +27,7 @@ from bench.records import ZygoteRecord
 CORES_A_WORKER = 2  # one for the arms, one for the orchestrator of their slices
 MAX_MOVES = 3  # a share that lost so many nodes has a trouble of its own
 STOP_LIMIT_S = 30.0
+CONNECT_LIMIT_S = 10.0
 NODE_IS_DYING_S = 10.0  # Ray may still place work on a node that is gone; ask again after it has noticed
 READY_LIMIT_S = 300.0  # a node must free its cores and import vLLM
 
@@ -81,6 +83,7 @@ class RayExecutor:
             import ray
         except ImportError:
             raise HostError("ray is not installed; pip install 'runqueue-bench[cluster]'") from None
+        _check_that_somebody_listens(self._address)
         try:
             ray.init(address=self._address, log_to_driver=False, configure_logging=False, ignore_reinit_error=True)
         except (ConnectionError, RuntimeError, ValueError) as error:
@@ -170,6 +173,17 @@ class RayExecutor:
             self._ray.get(actor.stop.remote(), timeout=STOP_LIMIT_S)
         self._ray.kill(actor)
         self._actors.remove(actor)
+
+
+def _check_that_somebody_listens(address: str) -> None:
+    """Ray itself waits for minutes where nobody does."""
+    host, separator, port = address.rpartition(":")
+    if not separator or "://" in address:
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=CONNECT_LIMIT_S).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise HostError(f"no Ray cluster answers at {address} ({error}); start one: ray start --head") from None
 
 
 def _first_difference(found: dict[str, str], expected: dict[str, str]) -> str:

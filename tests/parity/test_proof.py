@@ -71,10 +71,17 @@ def test_requests_that_evict_one_another_for_ever_end_the_proof() -> None:
     assert min(proof.running[-20:]) > 0
 
 
-def test_the_limit_ends_a_step_and_leaves_no_timer() -> None:
-    with pytest.raises(StepTimeoutError, match=r"more than 0\.05 s"), step_time_limit(0.05):
-        time.sleep(10)
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+@pytest.mark.parametrize("somebody_elses", [0.0, 200.0])
+def test_the_limit_ends_a_step_and_leaves_the_timer_as_it_was(somebody_elses: float) -> None:
+    mine, _ = signal.setitimer(signal.ITIMER_REAL, somebody_elses)
+    try:
+        with pytest.raises(StepTimeoutError, match=r"more than 0\.05 s"), step_time_limit(0.05):
+            time.sleep(10)
+        left, _ = signal.getitimer(signal.ITIMER_REAL)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, mine)
+    assert (left == 0) == (somebody_elses == 0)
+    assert left <= max(0.0, somebody_elses - 0.05)
 
 
 def test_long_values_are_shown_around_their_difference() -> None:
