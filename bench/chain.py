@@ -10,10 +10,12 @@ from bench.analysis.load import load_run
 from bench.config import Experiment
 from bench.errors import EXIT_DONE, EXIT_FAULT, EXIT_REGRESSION, EXIT_VOID
 from bench.measure.opening import open_campaign
+from bench.measure.plan import describe_plan
 from bench.measure.progress import Reporter
 from bench.records import Manifest
 from bench.report.render import render_report
 from bench.report.tables import verdict_table
+from bench.variants import load
 
 
 def run_experiment(
@@ -28,6 +30,12 @@ def run_experiment(
     table = compare(load_run(run_dir))
     verdicts = [verdict for verdict in table["verdict"] if verdict]
     return verdict_table(table), exit_code(manifest, verdicts, gate=gate)
+
+
+def plan_of(experiment: Experiment) -> str:
+    """The comparisons that `run_experiment` would measure, as a table."""
+    baseline, *candidates = (load(spec) for spec in (experiment.baseline, *experiment.candidates))
+    return describe_plan(experiment, baseline, candidates)
 
 
 def exit_code(manifest: Manifest, verdicts: list[str], *, gate: bool) -> int:

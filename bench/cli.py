@@ -45,6 +45,7 @@ def main() -> None:
 @click.argument("config", type=PATH)
 @click.option("--out", type=PATH, help="Run folder; absent: results/<name>-<UTC time>.")
 @click.option("--resume", is_flag=True, help="Go on with the run in --out: measure only the pairs that are missing.")
+@click.option("--dry-run", is_flag=True, help="List the comparisons that would be measured, and end.")
 @click.option("--executor", default="local", type=click.Choice(["local", "ray"]), help="Where the workers run.")
 @click.option("--address", default="auto", help="With --executor ray: the cluster's address; auto: this host's.")
 @click.option("--json-progress", is_flag=True, help="Progress as JSON, one object a line on stderr.")
@@ -56,6 +57,7 @@ def run(
     config: Path,
     out: Path | None,
     resume: bool,
+    dry_run: bool,
     executor: str,
     address: str,
     json_progress: bool,
@@ -63,13 +65,16 @@ def run(
     overrides: tuple[str, ...],
 ) -> int:
     """Measure the experiment in CONFIG (TOML), report it, print the verdicts and, last, the run folder."""
-    from bench.chain import default_run_dir, run_experiment
+    from bench.chain import default_run_dir, plan_of, run_experiment
     from bench.config import load_experiment
     from bench.measure.progress import Reporter
 
     if resume and out is None:
         raise RunFolderError("--resume needs --out: which run folder to go on with")
     experiment = load_experiment(config, overrides)
+    if dry_run:
+        click.echo(plan_of(experiment))
+        return EXIT_DONE
     run_dir = out or default_run_dir(experiment.name)
     reporter = Reporter(as_json=json_progress)
     cluster = address if executor == "ray" else None

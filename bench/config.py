@@ -59,12 +59,32 @@ class CellGroup(Section):
     traces: tuple[str, ...] = Field((), description="trace files, in place of or beside workloads")
     num_running: tuple[int, ...] = Field((64, 256), description="target length of the RUNNING queue, for workloads")
     options: dict[str, Scalar] = Field(default_factory=dict, description="options for every workload of the group")
+    sweep: dict[str, tuple[Scalar, ...]] = Field(
+        default_factory=dict, description="engine options with several values each: a cell for every combination"
+    )
     pairs: int | None = Field(None, ge=2, le=10_000, description="pairs a comparison; absent: measure.pairs")
 
     @field_validator("workloads", "traces", "num_running", mode="before")
     @classmethod
     def _tuple_from_array(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("sweep", mode="before")
+    @classmethod
+    def _tuples_from_arrays(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        return {name: tuple(values) if isinstance(values, list) else values for name, values in value.items()}
+
+    @field_validator("sweep")
+    @classmethod
+    def _sweeps_engine_options(cls, value: dict[str, tuple[Scalar, ...]]) -> dict[str, tuple[Scalar, ...]]:
+        for name, values in value.items():
+            if name not in EngineOptions.model_fields:
+                raise ValueError(f'"{name}" is no engine option{nearest(name, EngineOptions.model_fields)}')
+            if not values or len(set(values)) != len(values):
+                raise ValueError(f'"{name}" needs several different values, found {list(values)}')
+        return value
 
     @field_validator("num_running")
     @classmethod

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
+from tabulate import tabulate
 
-from bench.config import CellGroup, Experiment, MeasureOptions, Tier
+from bench.config import CellGroup, EngineOptions, Experiment, MeasureOptions, Tier
 from bench.engine.shape import EngineShape, resolve_shape
 from bench.errors import ConfigError, MeasureError
 from bench.measure.messages import Setting, Slicing
@@ -42,7 +45,18 @@ def plan_cells(experiment: Experiment) -> list[Cell]:
         if cell.id in seen:
             raise ConfigError(f"cells: {cell.id} is asked for twice; one cell has one set of options")
         seen.add(cell.id)
-    return cells
+    return _with_own_trace_names(cells)
+
+
+def describe_plan(experiment: Experiment, baseline: Variant, candidates: list[Variant]) -> str:
+    """What `run` would measure, without measuring it: a line a comparison."""
+    cells = plan_cells(experiment)
+    requests = {cell.id: len(cell.trace.requests) for cell in cells}
+    comparisons = plan_comparisons(experiment, cells, baseline, candidates)
+    rows = [[c.cell, "A/A" if c.canary else c.candidate, requests[c.cell], c.num_pairs_planned] for c in comparisons]
+    table = tabulate(rows, headers=["cell", "candidate", "requests", "pairs"], tablefmt="plain")
+    total = sum(c.num_pairs_planned for c in comparisons)
+    return f"{table}\n\n{len(comparisons)} comparisons in {len(cells)} cells, {total} pairs"
 
 
 def plan_comparisons(
@@ -98,18 +112,55 @@ def plan_slices(
 
 def _cells_of(group: CellGroup, experiment: Experiment) -> Iterator[Cell]:
     num_pairs = group.pairs or experiment.measure.pairs
+    for name, trace in _traces_of(group, experiment.seed):
+        for suffix, options in _swept(group, experiment.engine):
+            yield Cell(
+                id=f"{group.tier}-{name}{suffix}",
+                tier=group.tier,
+                trace=trace,
+                trace_name=name,
+                shape=resolve_shape(options, trace),
+                num_pairs=num_pairs,
+            )
+
+
+def _with_own_trace_names(cells: list[Cell]) -> list[Cell]:
+    """Two traces of one name (the same workload with other options) are told apart by their digests."""
+    digests: dict[str, set[str]] = {}
+    for cell in cells:
+        digests.setdefault(cell.trace_name, set()).add(cell.trace.digest)
+    return [
+        replace(cell, trace_name=f"{cell.trace_name}-{cell.trace.digest[:8]}")
+        if len(digests[cell.trace_name]) > 1
+        else cell
+        for cell in cells
+    ]
+
+
+def _traces_of(group: CellGroup, seed: int) -> Iterator[tuple[str, Trace]]:
     for workload in group.workloads:
         for num_running in group.num_running:
-            trace = generate(workload, num_running=num_running, seed=experiment.seed, options=group.options)
-            name = f"{workload}-n{num_running}"
-            yield _cell(group.tier, trace, name, experiment, num_pairs)
+            trace = generate(workload, num_running=num_running, seed=seed, options=group.options)
+            yield f"{workload}-n{num_running}", trace
     for file in group.traces:
-        trace = read_trace(Path(file))
-        yield _cell(group.tier, trace, re.sub(r"[^A-Za-z0-9._-]", "-", Path(file).stem), experiment, num_pairs)
+        yield re.sub(r"[^A-Za-z0-9._-]", "-", Path(file).stem), read_trace(Path(file))
 
 
-def _cell(tier: Tier, trace: Trace, name: str, experiment: Experiment, num_pairs: int) -> Cell:
-    return Cell(f"{tier}-{name}", tier, trace, name, resolve_shape(experiment.engine, trace), num_pairs)
+def _swept(group: CellGroup, engine: EngineOptions) -> Iterator[tuple[str, EngineOptions]]:
+    """A suffix for the cell's name and the engine options, for each combination of the group's sweep."""
+    for values in itertools.product(*group.sweep.values()):
+        swept = dict(zip(group.sweep, values, strict=True))
+        suffix = "".join(f"-{name}_{value}" for name, value in swept.items())
+        try:
+            yield (
+                re.sub(r"[^A-Za-z0-9._-]", "-", suffix),
+                EngineOptions.model_validate({**engine.model_dump(), **swept}),
+            )
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            raise ConfigError(
+                f"cells.sweep: {problem['loc'][0]} cannot be {problem['input']!r}: {problem['msg']}"
+            ) from error
 
 
 def _comparison(cell: Cell, baseline: Variant, candidate: Variant, label: str) -> ComparisonRecord:

@@ -7,7 +7,7 @@ import pytest
 
 from bench.config import Experiment, MeasureOptions
 from bench.errors import ConfigError, MeasureError
-from bench.measure.plan import plan_cells, plan_comparisons, plan_slices
+from bench.measure.plan import describe_plan, plan_cells, plan_comparisons, plan_slices
 from bench.traces.files import write_trace
 from bench.traces.workloads import generate
 from bench.variants import load
@@ -75,3 +75,38 @@ def test_a_queue_that_never_fills_is_told_with_its_length() -> None:
 def test_a_steady_phase_that_is_too_short_says_how_short() -> None:
     with pytest.raises(MeasureError, match="has 4 steps after warm-up, expected ≥ 8"):
         plan_slices(np.full(12, 6), np.ones(12), 6, MeasureOptions())
+
+
+def test_a_sweep_makes_a_cell_of_every_combination() -> None:
+    group = {
+        "workloads": ["steady-decode"],
+        "num_running": [16],
+        "sweep": {"policy": ["fcfs", "priority"], "block_size": [32, 64]},
+    }
+    cells = plan_cells(experiment(group))
+    assert [cell.id for cell in cells] == [
+        "replay-steady-decode-n16-policy_fcfs-block_size_32",
+        "replay-steady-decode-n16-policy_fcfs-block_size_64",
+        "replay-steady-decode-n16-policy_priority-block_size_32",
+        "replay-steady-decode-n16-policy_priority-block_size_64",
+    ]
+    assert [(cell.shape.policy, cell.shape.block_size) for cell in cells][2] == ("priority", 32)
+    assert {cell.trace_name for cell in cells} == {"steady-decode-n16"}
+
+
+def test_two_traces_of_one_name_lie_in_two_files() -> None:
+    cells = plan_cells(
+        experiment(
+            {"workloads": ["steady-decode"], "num_running": [16], "options": {"steps": 40}},
+            {"tier": "engine", "workloads": ["steady-decode"], "num_running": [16], "options": {"steps": 50}},
+        )
+    )
+    assert len({cell.trace_name for cell in cells}) == 2
+    assert all(cell.trace.digest[:8] in cell.trace_name for cell in cells)
+
+
+def test_a_dry_run_lists_what_would_be_measured() -> None:
+    asked = experiment({"workloads": ["steady-decode"], "num_running": [16], "pairs": 7})
+    text = describe_plan(asked, load("list"), [load("dict")])
+    assert "replay-steady-decode-n16  A/A" in text
+    assert text.endswith("2 comparisons in 1 cells, 14 pairs")
