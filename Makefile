@@ -5,12 +5,13 @@ BIN    := $(VENV)/bin
 PYTHON ?= $(firstword $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do command -v $$p; done))
 STAMP  := $(VENV)/.installed
 CONFIG ?= configs/quick.toml
+N      ?= 5000
 
 # PyTorch's CPU wheels lie on an index of their own; name it here where plain pip does not find torch==…+cpu.
 TORCH_CPU_INDEX ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup bench test check format compat plots clean
+.PHONY: help setup bench test check format compat conformance fuzz mutants plots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,6 +35,15 @@ format: $(STAMP) ## put the code into its format
 
 compat: $(STAMP) ## fetch the scheduler sources of other vLLM versions and try the dict rewrite on each
 	$(BIN)/python -m bench variants compat --sources .build/sources --fetch
+
+conformance: $(STAMP) ## vLLM's own scheduler tests on dict and on list; fetches vLLM's source release
+	$(BIN)/python -m bench conformance --candidate dict --vllm-source .build/release --fetch
+
+fuzz: $(STAMP) ## list against dict on N=5000 random traces
+	PYTHONHASHSEED=0 $(BIN)/python -m bench.parity.fuzz --num $(N)
+
+mutants: $(STAMP) ## plant every known fault in the dict variant; each must be refused
+	PYTHONHASHSEED=0 $(BIN)/python -m bench.parity.mutants
 
 plots: $(STAMP) ## make the plots of the committed reference run again
 	$(BIN)/python -m bench report results/reference

@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bench"
 LAYERS = [
     {"__main__"},
     {"cli"},
+    {"cli_report", "cli_traces"},
     {"chain"},
     {"report"},
     {"analysis"},
@@ -34,8 +35,12 @@ ONLY_PLACE = {
     "matplotlib": {"report"},
     "jinja2": {"report"},
     "pyperf": {"measure"},
+    "github": {"report"},
+    "requests": {"report"},
+    "duckdb": {"analysis"},
+    "ruptures": {"analysis"},
     "ray": {"measure"},
-    "click": {"cli", "parity"},
+    "click": {"cli", "cli_report", "cli_traces", "parity"},
 }
 
 

@@ -39,7 +39,7 @@ def serve_arm(pipe: Connection, setting: Setting, spec: str, core: int) -> None:
             before = _interference(core)
             for _ in range(num_steps):
                 reading = session.step()
-                readings.append(tuple(getattr(reading, field) for field in READING_FIELDS))
+                readings.append(reading_row(reading))
             after = _interference(core)
             counts = [row[6:] for row in readings[-num_steps:]]
             pipe.send(([late - early for early, late in zip(before, after, strict=True)], counts))
@@ -48,6 +48,11 @@ def serve_arm(pipe: Connection, setting: Setting, spec: str, core: int) -> None:
         pass  # the orchestrator is gone or gave up
     except Exception as error:
         pipe.send(f"{type(error).__name__}: {error}")
+
+
+def reading_row(reading: Any) -> tuple[int, ...]:
+    """A StepReading as a row of READING_FIELDS."""
+    return tuple(getattr(reading, field) for field in READING_FIELDS)
 
 
 def scheduler_class(setting: Setting, spec: str) -> type:

@@ -16,7 +16,7 @@ from bench.errors import BenchError
 from bench.measure import folder
 from bench.measure.executor import Done, Executor, Share
 from bench.measure.messages import Failure, PairResult, PairTask, ProveResult, ProveTask, Setting, Slicing, Task
-from bench.measure.plan import Cell, plan_slices, setting_of
+from bench.measure.plan import Cell, check_path, plan_slices, setting_of
 from bench.measure.progress import Reporter
 from bench.measure.pyperf_files import write_pyperf
 from bench.records import ComparisonRecord, Manifest, ParityRecord
@@ -79,8 +79,9 @@ class Campaign:
             self._update(comparison.id, status="void", parity=parity, message=result.message)
             return
         try:
-            steady = self.cells[comparison.cell].trace.steady_running
-            slicing = plan_slices(result.running, result.cpu_ns, steady, self.experiment.measure)
+            trace = self.cells[comparison.cell].trace
+            slicing = plan_slices(result, trace.steady_running, self.experiment.measure)
+            check_path(result, trace, slicing)
         except BenchError as error:
             self._update(comparison.id, parity=parity)
             self._fail(comparison, str(error))
@@ -92,7 +93,7 @@ class Campaign:
             steady_last=slicing.last,
             steps_per_slice=slicing.steps_per_slice,
             num_slices=slicing.num_slices,
-            pilot_s=float(result.cpu_ns[: slicing.last + 1].sum() / NS_PER_S),
+            pilot_s=float(result.field("cpu_ns")[: slicing.last + 1].sum() / NS_PER_S),
         )
 
     # ---- pairs ----------------------------------------------------------------------------------------------

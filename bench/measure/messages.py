@@ -56,14 +56,17 @@ class ProveTask:
 
 @dataclass(frozen=True)
 class ProveResult:
-    """`running` and `cpu_ns` are (num_steps,): queue length and the baseline's scheduler time, by step."""
+    """`readings` is (num_steps, len(READING_FIELDS)) int64: what the baseline did in each step, its time as a pilot."""
 
     comparison: str
     alike: bool
     num_steps: int
     message: str
-    running: NDArray[np.int64]
-    cpu_ns: NDArray[np.int64]
+    readings: NDArray[np.int64]
+
+    def field(self, name: str) -> NDArray[np.int64]:
+        """One of READING_FIELDS by step, (num_steps,)."""
+        return self.readings[:, READING_FIELDS.index(name)]
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import ValidationError
 from tabulate import tabulate
 
 from bench.config import CellGroup, EngineOptions, Experiment, MeasureOptions, Tier
 from bench.engine.shape import EngineShape, resolve_shape
 from bench.errors import ConfigError, MeasureError
-from bench.measure.messages import Setting, Slicing
+from bench.measure.messages import READING_FIELDS, ProveResult, Setting, Slicing
 from bench.records import CANARY, ComparisonRecord
 from bench.traces.files import read_trace
 from bench.traces.model import Trace
-from bench.traces.workloads import generate
+from bench.traces.workloads import generate, missed_paths
 from bench.units import NS_PER_MS
 from bench.variants import Variant
 
@@ -86,14 +85,13 @@ def setting_of(comparison: ComparisonRecord, cell: Cell, step_time_limit_s: floa
     )
 
 
-def plan_slices(
-    running: NDArray[np.int64], cpu_ns: NDArray[np.int64], steady_running: int, options: MeasureOptions
-) -> Slicing:
-    """Slices of the steady phase, from the queue length and the pilot's scheduler time by step, both (num_steps,).
+def plan_slices(proof: ProveResult, steady_running: int, options: MeasureOptions) -> Slicing:
+    """Slices of the steady phase, from the queue length and the pilot's scheduler time by step.
 
     Steady: from the first to the last step with at least `steady_running` requests running, less the warm-up.
     Raises MeasureError where that leaves fewer slices than a pair must have.
     """
+    running, cpu_ns = proof.field("running"), proof.field("cpu_ns")
     full = np.flatnonzero(running >= steady_running)
     if full.size == 0:
         raise MeasureError(f"the queue reached {running.max(initial=0)} running, expected at least {steady_running}")
@@ -108,6 +106,14 @@ def plan_slices(
     wanted = int(np.ceil(options.slice_ms * NS_PER_MS / step_ns))
     steps_per_slice = max(1, min(wanted, num_steps // options.min_slices))
     return Slicing(first, steps_per_slice, num_steps // steps_per_slice)
+
+
+def check_path(proof: ProveResult, trace: Trace, slicing: Slicing) -> None:
+    """Raise MeasureError, with the figures, where the steady phase did not do what its workload promises."""
+    readings = {name: proof.field(name) for name in READING_FIELDS}
+    missed = missed_paths(trace.workload, trace.options, readings, slice(slicing.first, slicing.last + 1))
+    if missed:
+        raise MeasureError(f"the trace missed the path of its workload: {'; '.join(missed)}")
 
 
 def _cells_of(group: CellGroup, experiment: Experiment) -> Iterator[Cell]:

@@ -38,6 +38,7 @@ def write_pyperf(run_dir: Path, manifest: Manifest) -> None:
 def _run(pair: dict[str, list[object]], arm: str, comparison: ComparisonRecord, manifest: Manifest) -> pyperf.Run:
     rows = [i for i, name in enumerate(pair["arm"]) if name == arm]
     values = [float(str(pair["cpu_ns"][i])) / float(str(pair["num_steps"][i])) / NS_PER_S for i in rows]
+    values = [value for value in values if value > 0]  # pyperf takes no value of a slice in which nothing ran
     metadata = {
         "name": f"{comparison.cell} {comparison.baseline if arm == ARMS[0] else comparison.candidate}",
         "unit": "second",

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from bench.errors import BenchError, MeasureError
-from bench.measure.arm import scheduler_class
+from bench.measure.arm import reading_row, scheduler_class
 from bench.measure.host import Cores
-from bench.measure.messages import Failure, PairTask, ProveResult, ProveTask, Result, Setting, Task
+from bench.measure.messages import READING_FIELDS, Failure, PairTask, ProveResult, ProveTask, Result, Setting, Task
 from bench.measure.pairs import measure_pair
 
 
@@ -84,8 +84,9 @@ def _prove(setting: Setting) -> ProveResult:
         alike=proof.alike,
         num_steps=proof.num_steps,
         message=str(proof),
-        running=np.array(proof.running, dtype=np.int64),
-        cpu_ns=np.array(proof.cpu_ns, dtype=np.int64),
+        readings=np.array([reading_row(reading) for reading in proof.readings], dtype=np.int64).reshape(
+            -1, len(READING_FIELDS)
+        ),
     )
 
 

@@ -42,17 +42,21 @@ class Difference:
 
 @dataclass(frozen=True)
 class Proof:
-    """The outcome over `num_steps` equal steps; `running` is the queue length by step, right after `schedule()`.
+    """The outcome over `num_steps` equal steps; `readings` are the baseline's, a step each.
 
-    `cpu_ns` is the baseline's scheduler time by step: a pilot to plan slices by, never a result.
+    Their times are a pilot to plan slices by, never a result; their counts show which path the trace took.
     `fault` says what both did wrong alike: raised the same error, or broke the same invariant.
     """
 
     num_steps: int
-    running: tuple[int, ...]
-    cpu_ns: tuple[int, ...] = ()
+    readings: tuple[StepReading, ...]
     difference: Difference | None = None
     fault: str | None = None
+
+    @property
+    def running(self) -> list[int]:
+        """The queue length by step, right after `schedule()`."""
+        return [reading.running for reading in self.readings]
 
     @property
     def alike(self) -> bool:
@@ -77,8 +81,7 @@ def prove(
 ) -> Proof:
     """Compare two scheduler classes on `trace` to its end, or to the first difference, error or overlong step."""
     arms = [ReplaySession(scheduler, trace, shape, config) for scheduler in (baseline, candidate)]
-    running: list[int] = []
-    cpu_ns: list[int] = []
+    readings: list[StepReading] = []
     stalled = 0
     patience = STALLED_STEPS + _num_chunks(trace, shape)
     last_arrival = max((request.arrival_step or 0 for request in trace.requests), default=0)
@@ -87,15 +90,14 @@ def prove(
         (ours, reading), (theirs, _) = (_one_step(arm, step_time_limit_s) for arm in arms)
         found = first_difference(ours, theirs)
         if found is not None:
-            return Proof(step, tuple(running), difference=Difference(step, *found))
+            return Proof(step, tuple(readings), difference=Difference(step, *found))
         if fault := ours.get("error") or ours["broken_invariant"]:
-            return Proof(step, tuple(running), fault=f"step {step}: both variants: {fault}")
-        running.append(reading.running)
-        cpu_ns.append(reading.cpu_ns)
+            return Proof(step, tuple(readings), fault=f"step {step}: both variants: {fault}")
+        readings.append(reading)
         is_barren = not any(ours.get("outputs", {}).values())
         stalled = stalled + 1 if is_barren and step > last_arrival else 0
         progress(step)
-    return Proof(len(running), tuple(running), tuple(cpu_ns))
+    return Proof(len(readings), tuple(readings))
 
 
 def _num_chunks(trace: Trace, shape: EngineShape) -> int:

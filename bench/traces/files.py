@@ -8,20 +8,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import stat
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from bench.errors import TraceError
 from bench.traces.checks import MAX_REQUESTS, MAX_TOKENS, RequestChecks, range_problem
 from bench.traces.lines import HEADER_KEY, SCHEMA, Header, LineError, parse_header, parse_object, parse_request
 from bench.traces.model import Trace, TraceRequest
-
-MAX_LINE_BYTES = 10_000_000  # a request of ten million tokens in blocks of 16 still fits
-_BOM = b"\xef\xbb\xbf"
-_GZIP = b"\x1f\x8b"
+from bench.traces.textfile import GZIP, numbered_lines, open_regular
 
 
 def read_trace(path: Path) -> Trace:
@@ -29,23 +25,27 @@ def read_trace(path: Path) -> Trace:
 
     Blank lines, CRLF, a byte order mark and a missing last newline are stood.
     """
-    with _opened(path) as file:
-        try:
-            return _read(file, path)
-        except OSError as error:
-            raise TraceError(f"trace {path}: cannot be read ({error.strerror})") from error
+    with open_regular(path, advice="make one with `trace generate`") as file:
+        return _read(file, path)
 
 
 def write_trace(trace: Trace, path: Path) -> None:
-    """`path` holds `trace` in full; a file that was there is replaced at once. Raises TraceError.
+    """`path` holds `trace` in full; a file that was there is replaced at once. Raises TraceError."""
+    with written_at_once(path) as file:
+        file.write(_header_line(trace) + "\n")
+        file.writelines(request.canonical_line() + "\n" for request in trace.requests)
+
+
+@contextlib.contextmanager
+def written_at_once(path: Path) -> Iterator[TextIO]:
+    """A text file that takes the place of `path` when the block ends without an error; raises TraceError.
 
     The text is written to a file beside it first, so a crash or a full disk leaves the old file as it was.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with draft.open("w", encoding="ascii", newline="\n") as file:
-            file.write(_header_line(trace) + "\n")
-            file.writelines(request.canonical_line() + "\n" for request in trace.requests)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
@@ -55,18 +55,6 @@ def write_trace(trace: Trace, path: Path) -> None:
     finally:
         with contextlib.suppress(OSError, ValueError):
             draft.unlink()
-
-
-def _opened(path: Path) -> BinaryIO:
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would hang, a device might never end
-            raise TraceError(f"trace {path}: is a folder or a device, expected a trace file")
-        return path.open("rb")
-    except FileNotFoundError:
-        raise TraceError(f"trace {path}: no such file; make one with `trace generate`") from None
-    except (OSError, ValueError) as error:  # ValueError: a path that no system call takes
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise TraceError(f"trace {path}: cannot be read ({reason})") from error
 
 
 def _read(file: BinaryIO, path: Path) -> Trace:
@@ -92,21 +80,10 @@ def _read(file: BinaryIO, path: Path) -> Trace:
 
 
 def _lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes, bool]]:
-    """(line number from 1, text, whether the file ends in it without a newline) of each line that is not blank."""
-    number = 0
-    while raw := file.readline(MAX_LINE_BYTES + 1):
-        number += 1
-        if number == 1:
-            if raw.startswith(_GZIP):
-                raise TraceError(f"trace {path}: is compressed with gzip; unpack it first")
-            raw = raw.removeprefix(_BOM)
-        if len(raw) > MAX_LINE_BYTES:
-            raise TraceError(
-                f"trace {path} line {number}: is longer than {MAX_LINE_BYTES // 1_000_000} MB; "
-                "it is not a trace file, or lost its line ends"
-            )
-        if raw.strip():
-            yield number, raw.rstrip(b"\r\n"), not raw.endswith(b"\n")
+    for number, raw, cut in numbered_lines(file, path):
+        if number == 1 and raw.startswith(GZIP):
+            raise TraceError(f"trace {path}: is compressed with gzip; unpack it first")
+        yield number, raw, cut
 
 
 def _parse_header_line(raw: bytes, where: str) -> Header:

@@ -10,6 +10,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from itertools import islice
 
 from bench.config import Scalar
 from bench.errors import TraceError
@@ -22,6 +23,7 @@ MOONCAKE_BLOCK_TOKENS = 512  # tokens a hash id, as the Mooncake traces have it
 MAX_SEED = 2**64 - 1
 MAX_KV_TOKENS = 10**12
 MAX_OPTIONS = 100
+LINES_A_CHUNK = 1000  # hashed together: one by one takes longer than making them
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,9 @@ def digest_of(requests: Iterable[TraceRequest]) -> str:
     Whitespace, key order and line ends of a file do not change it; the header is not part of it.
     """
     digest = hashlib.sha256()
-    for request in requests:
-        digest.update(request.canonical_line().encode("ascii") + b"\n")
+    lines = (request.canonical_line() + "\n" for request in requests)
+    while chunk := "".join(islice(lines, LINES_A_CHUNK)):
+        digest.update(chunk.encode("ascii"))
     return digest.hexdigest()
 
 

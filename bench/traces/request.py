@@ -5,8 +5,8 @@ What makes a request possible is judged in `bench.traces.checks`, a whole trace 
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii
 
 TIMESTAMP_DECIMALS = 3  # of a millisecond: a µs is finer than any recorded trace
 
@@ -35,25 +35,41 @@ class TraceRequest:
     session: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "timestamp", round(float(self.timestamp), TIMESTAMP_DECIMALS))
+        given = self.timestamp
+        rounded = round(float(given), TIMESTAMP_DECIMALS)
+        if type(given) is not float or rounded != given:
+            object.__setattr__(self, "timestamp", rounded)
 
     def canonical_line(self) -> str:
         """The one way to write this request: fixed key order, no spaces, defaults left out, no line end."""
-        whole = self.timestamp.is_integer()
-        record: dict[str, object] = {
-            "timestamp": int(self.timestamp) if whole else self.timestamp,
-            "input_length": self.input_length,
-            "output_length": self.output_length,
-        }
+        parts = [
+            f'{{"timestamp":{timestamp_text(self.timestamp)},"input_length":{self.input_length},'
+            f'"output_length":{self.output_length}'
+        ]
         if self.hash_ids:
-            record["hash_ids"] = self.hash_ids
-        record["request_id"] = self.request_id
+            parts.append(f'"hash_ids":[{",".join(map(str, self.hash_ids))}]')
+        parts.append(f'"request_id":{quoted(self.request_id)}')
         if self.arrival_step is not None:
-            record["arrival_step"] = self.arrival_step
+            parts.append(f'"arrival_step":{self.arrival_step}')
         if self.priority:
-            record["priority"] = self.priority
-        for name in ("abort_after", "abort_step", "lora", "grammar", "session"):
+            parts.append(f'"priority":{self.priority}')
+        if self.abort_after is not None:
+            parts.append(f'"abort_after":{self.abort_after}')
+        if self.abort_step is not None:
+            parts.append(f'"abort_step":{self.abort_step}')
+        for name in ("lora", "grammar", "session"):
             value = getattr(self, name)
             if value is not None:
-                record[name] = value
-        return json.dumps(record, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+                parts.append(f'"{name}":{quoted(value)}')
+        return ",".join(parts) + "}"
+
+
+def timestamp_text(timestamp: float) -> str:
+    """A time as JSON has it: a whole number without a point, all others as short as they read back the same."""
+    return repr(int(timestamp)) if timestamp.is_integer() else repr(timestamp)
+
+
+def quoted(text: str) -> str:
+    """A string as JSON has it, in ASCII."""
+    escaped: str = encode_basestring_ascii(text)
+    return escaped

@@ -55,19 +55,25 @@ def _dispersion(times_ms: np.ndarray, window_ms: float) -> float | None:
 
 
 def ideal_hit_share(requests: Iterable[TraceRequest], hash_block_tokens: int) -> float:
-    """The share of prompt tokens that a prefix cache without limit would hold when their request arrives.
+    """The share of prompt tokens that a prefix cache without limit would hold when their request arrives."""
+    listed = list(requests)
+    num_all = sum(request.input_length for request in listed)
+    return sum(ideal_hits(listed, hash_block_tokens)) / num_all
+
+
+def ideal_hits(requests: Iterable[TraceRequest], hash_block_tokens: int) -> list[int]:
+    """For each request, the prompt tokens that a prefix cache without limit would hold when it arrives.
 
     A block counts where it and all before it in the prompt were seen in earlier requests.
     """
     seen: set[int] = set()
-    num_hit = num_all = 0
+    hits = []
     for request in requests:
-        num_all += request.input_length
         known = 0
         for hash_id in request.hash_ids:
             if hash_id not in seen:
                 break
             known += 1
-        num_hit += min(known * hash_block_tokens, request.input_length)
+        hits.append(min(known * hash_block_tokens, request.input_length))
         seen.update(request.hash_ids)
-    return num_hit / num_all
+    return hits

@@ -6,12 +6,14 @@ The same trace always gives the same text; the figures come from `bench.traces.s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from bench.config import Scalar
 from bench.traces.model import Trace
 from bench.traces.statistics import Burstiness, burstiness, ideal_hit_share, percentiles
 from bench.units import format_seconds
 
+COUNTS = ("rows_", "dropped_", "changed_")  # options of an import that are told as rows
 MAX_PRIORITIES = 8  # levels listed one by one; more are given as a range
 
 
@@ -24,8 +26,10 @@ def summarise(trace: Trace) -> str:
 
 def _origin(trace: Trace) -> Iterator[tuple[str, str]]:
     yield "source", trace.workload
-    if trace.options:
-        yield "options", ", ".join(f"{name}={value}" for name, value in trace.options.items())
+    options = {name: value for name, value in trace.options.items() if not name.startswith(COUNTS)}
+    if options:
+        yield "options", ", ".join(f"{name}={value}" for name, value in options.items())
+    yield from _rows(trace)
     yield "seed", str(trace.seed)
     yield "digest", trace.digest
     yield "requests", f"{len(trace.requests)}"
@@ -33,6 +37,24 @@ def _origin(trace: Trace) -> Iterator[tuple[str, str]]:
         "num_running",
         f"{trace.num_running} requests; steady from the first to the last step with ≥ {trace.steady_running}",
     )
+
+
+def _rows(trace: Trace) -> Iterator[tuple[str, str]]:
+    """What an import read, left out and changed; nothing where the trace was generated."""
+    if "rows_read" not in trace.options:
+        return
+    dropped, changed = (
+        {name.removeprefix(prefix): value for name, value in trace.options.items() if name.startswith(prefix)}
+        for prefix in ("dropped_", "changed_")
+    )
+    text = f"read {trace.options['rows_read']}, kept {trace.options['rows_kept']}"
+    yield "rows", f"{text}, dropped {sum(map(int, dropped.values()))}{_reasons(dropped)}"
+    if changed:
+        yield "rows changed", ", ".join(f"{reason} {count}" for reason, count in changed.items())
+
+
+def _reasons(counts: Mapping[str, Scalar]) -> str:
+    return f" ({', '.join(f'{reason} {count}' for reason, count in counts.items())})" if counts else ""
 
 
 def _lengths(trace: Trace) -> Iterator[tuple[str, str]]:

@@ -7,10 +7,19 @@ import pytest
 
 from bench.config import Experiment, MeasureOptions
 from bench.errors import ConfigError, MeasureError
-from bench.measure.plan import describe_plan, plan_cells, plan_comparisons, plan_slices
+from bench.measure.messages import READING_FIELDS, ProveResult, Slicing
+from bench.measure.plan import check_path, describe_plan, plan_cells, plan_comparisons, plan_slices
 from bench.traces.files import write_trace
 from bench.traces.workloads import generate
 from bench.variants import load
+
+
+def proof(running: list[int], cpu_ns: int = 1_000_000, **counts: list[int]) -> ProveResult:
+    """A proof whose baseline had these queue lengths, by step."""
+    readings = np.zeros((len(running), len(READING_FIELDS)), dtype=np.int64)
+    for name, values in {"running": running, "cpu_ns": [cpu_ns] * len(running), **counts}.items():
+        readings[:, READING_FIELDS.index(name)] = values
+    return ProveResult("c", alike=True, num_steps=len(running), message="", readings=readings)
 
 
 def experiment(*cells: dict[str, object], **changes: object) -> Experiment:
@@ -54,27 +63,26 @@ def test_the_canary_runs_in_the_first_cell_of_each_tier() -> None:
 
 
 def test_slices_cover_the_steady_phase_after_warm_up() -> None:
-    running = np.array([4, 8, 10, 10, *[10] * 40, 9, 2])
-    slicing = plan_slices(running, np.full(46, 1_000_000), 10, MeasureOptions(slice_ms=2.5, warmup_steps=2))
+    running = [4, 8, 10, 10, *[10] * 40, 9, 2]
+    slicing = plan_slices(proof(running), 10, MeasureOptions(slice_ms=2.5, warmup_steps=2))
     assert slicing.first == 4  # full from step 2 on
     assert slicing.steps_per_slice == 3  # 2.5 ms of 1 ms steps
     assert slicing.num_slices == 13  # 40 steps
 
 
 def test_short_steps_make_longer_slices_until_there_are_too_few() -> None:
-    running = np.full(80, 10)
-    slicing = plan_slices(running, np.full(80, 1000), 10, MeasureOptions(warmup_steps=0, min_slices=8))
+    slicing = plan_slices(proof([10] * 80, 1000), 10, MeasureOptions(warmup_steps=0, min_slices=8))
     assert (slicing.steps_per_slice, slicing.num_slices) == (10, 8)
 
 
 def test_a_queue_that_never_fills_is_told_with_its_length() -> None:
     with pytest.raises(MeasureError, match="reached 5 running, expected at least 6"):
-        plan_slices(np.array([1, 5, 5]), np.ones(3), 6, MeasureOptions())
+        plan_slices(proof([1, 5, 5]), 6, MeasureOptions())
 
 
 def test_a_steady_phase_that_is_too_short_says_how_short() -> None:
     with pytest.raises(MeasureError, match="has 4 steps after warm-up, expected ≥ 8"):
-        plan_slices(np.full(12, 6), np.ones(12), 6, MeasureOptions())
+        plan_slices(proof([6] * 12), 6, MeasureOptions())
 
 
 def test_a_sweep_makes_a_cell_of_every_combination() -> None:
@@ -110,3 +118,12 @@ def test_a_dry_run_lists_what_would_be_measured() -> None:
     text = describe_plan(asked, load("list"), [load("dict")])
     assert "replay-steady-decode-n16  A/A" in text
     assert text.endswith("2 comparisons in 1 cells, 14 pairs")
+
+
+def test_a_trace_that_missed_its_path_is_refused_with_the_figures() -> None:
+    trace = generate("preemption", num_running=16, seed=1)
+    taken = proof([16] * 40, preempted=[1] * 40, finished=[1] * 40)
+    missed = proof([16] * 40)
+    check_path(taken, trace, Slicing(first=4, steps_per_slice=1, num_slices=30))
+    with pytest.raises(MeasureError, match=r"missed the path of its workload: .*preempt"):
+        check_path(missed, trace, Slicing(first=4, steps_per_slice=1, num_slices=30))

@@ -31,7 +31,7 @@ def faulty(before: str, after: str) -> SchedulerPair:
 def test_equal_decisions_are_counted_by_step() -> None:
     proof = proof_of(starving("outgrown fcfs"), pair_of("dict"))
     assert proof.alike
-    assert proof.num_steps == len(proof.running) == len(proof.cpu_ns)
+    assert proof.num_steps == len(proof.running) == len(proof.readings)
     assert max(proof.running) > min(proof.running)
     assert str(proof) == f"{proof.num_steps} steps alike"
 

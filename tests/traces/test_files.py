@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench.errors import TraceError
-from bench.traces import files
+from bench.traces import textfile
 from bench.traces.files import read_trace, write_trace
 from bench.traces.model import EngineNeeds, Trace, TraceRequest
 from bench.traces.workloads import WORKLOADS, generate
@@ -241,7 +241,7 @@ def test_overlong_line_is_refused_before_it_is_read_in_full(path: Path, monkeypa
     path.write_bytes(raw + b" " * 10_000_001 + b"\n")
     with pytest.raises(TraceError, match="line 4: is longer than 10 MB"):
         read_trace(path)
-    monkeypatch.setattr(files, "MAX_LINE_BYTES", max(map(len, raw.splitlines())) + 1)
+    monkeypatch.setattr(textfile, "MAX_LINE_BYTES", max(map(len, raw.splitlines())) + 1)
     path.write_bytes(raw)
     assert read_trace(path) == trace()
 

@@ -1,5 +1,12 @@
 from __future__ import annotations
 
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.traces.request import TraceRequest
+
 from .examples import request
 
 
@@ -43,3 +50,35 @@ def test_timestamps_are_rounded_to_a_microsecond_when_made() -> None:
 
 def test_large_timestamps_have_no_exponent() -> None:
     assert request(timestamp=999_999_999_999.001).canonical_line().startswith('{"timestamp":999999999999.001,')
+
+
+TEXTS = st.text(min_size=1, max_size=8)
+
+
+@given(
+    timestamp=st.floats(0, 1e12),
+    lengths=st.tuples(st.integers(1, 10**7), st.integers(1, 10**7)),
+    hash_ids=st.lists(st.integers(0, 2**63 - 1), max_size=3),
+    numbers=st.fixed_dictionaries(
+        {}, optional={name: st.integers(0, 10**8) for name in ("arrival_step", "priority", "abort_after", "abort_step")}
+    ),
+    texts=st.fixed_dictionaries({"request_id": TEXTS}, optional=dict.fromkeys(("lora", "grammar", "session"), TEXTS)),
+)
+def test_canonical_line_is_what_json_writes(
+    timestamp: float, lengths: tuple[int, int], hash_ids: list[int], numbers: dict[str, int], texts: dict[str, str]
+) -> None:
+    sent = TraceRequest(
+        timestamp=timestamp,
+        input_length=lengths[0],
+        output_length=lengths[1],
+        hash_ids=tuple(hash_ids),
+        **numbers,
+        **texts,
+    )
+    record = json.loads(sent.canonical_line())
+    assert json.dumps(record, separators=(",", ":")) == sent.canonical_line()
+    given_fields = {"timestamp": sent.timestamp, "input_length": lengths[0], "output_length": lengths[1], **texts}
+    given_fields |= {name: value for name, value in numbers.items() if value or name != "priority"}
+    if hash_ids:
+        given_fields["hash_ids"] = hash_ids
+    assert record == given_fields

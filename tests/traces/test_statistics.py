@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.traces.statistics import burstiness, ideal_hit_share, percentiles
+from bench.traces.statistics import burstiness, ideal_hit_share, ideal_hits, percentiles
 
 from .examples import request
 
@@ -46,6 +46,7 @@ def test_hits_end_at_the_first_new_block_and_never_pass_the_prompt() -> None:
     third = request("c", input_length=20, hash_ids=(1, 9))
     assert ideal_hit_share([first, second], 16) == pytest.approx(16 / 100)
     assert ideal_hit_share([first, second, third], 16) == pytest.approx((16 + 20) / 120)
+    assert ideal_hits([first, second, third], 16) == [0, 16, 20]
 
 
 def test_unshared_prompts_have_no_hits() -> None:

@@ -64,3 +64,14 @@ def test_summary_is_the_same_each_time_and_differs_for_another_engine() -> None:
     assert summarise(made) == summarise(generate("abort-storm", num_running=16, seed=1))
     other = replace(made, engine=EngineNeeds(99, 9999, 99_999, 999))
     assert "99999 tokens of KV cache" in summarise(other)
+
+
+def test_rows_of_an_import_are_told_apart_from_its_options() -> None:
+    counts = {"rows_read": 9, "rows_kept": 4, "dropped_outside_window": 3, "dropped_damaged": 2, "changed_spread": 4}
+    text = summarise(trace(options={"format": "azure", **counts}))
+    assert "options                 format=azure\n" in text
+    assert "rows                    read 9, kept 4, dropped 5 (damaged 2, outside_window 3)\n" in text
+    assert "rows changed            spread 4\n" in text
+    whole = summarise(trace(options={"rows_read": 4, "rows_kept": 4}))
+    assert "rows                    read 4, kept 4, dropped 0\n" in whole
+    assert "rows changed" not in whole

@@ -14,16 +14,28 @@ import numpy as np
 from bench.config import Scalar
 from bench.errors import TraceError, nearest
 from bench.traces.model import MAX_SEED, Trace
-from bench.traces.workloads.aborts import ABORT_STORM, SINGLE_ABORT
+from bench.traces.workloads.aborts import ABORT_STORM, SINGLE_ABORT, WAITING_ABORT_STORM
+from bench.traces.workloads.arrivals import ARRIVALS
 from bench.traces.workloads.chunked_prefill import CHUNKED_PREFILL
-from bench.traces.workloads.describe import describe
+from bench.traces.workloads.describe import describe, describe_markdown
+from bench.traces.workloads.evidence import Counts, Steady, missed
 from bench.traces.workloads.finish_wave import FINISH_WAVE
-from bench.traces.workloads.preemption import PREEMPTION
+from bench.traces.workloads.preemption import PREEMPTION, PRIORITY_PREEMPTION
+from bench.traces.workloads.prefix_tree import PREFIX_TREE
 from bench.traces.workloads.staggered_finish import STAGGERED_FINISH
 from bench.traces.workloads.steady_decode import STEADY_DECODE
-from bench.traces.workloads.workload import Option, Order, Workload
+from bench.traces.workloads.workload import Counter, Option, Order, Workload
 
-__all__ = ["MAX_RUNNING", "WORKLOADS", "Option", "Workload", "describe_workloads", "generate"]
+__all__ = [
+    "MAX_RUNNING",
+    "WORKLOADS",
+    "Counter",
+    "Option",
+    "Workload",
+    "describe_workloads",
+    "generate",
+    "missed_paths",
+]
 
 MAX_RUNNING = 16_384  # as an experiment file allows
 _NO_OPTIONS: Mapping[str, Scalar] = MappingProxyType({})
@@ -36,8 +48,12 @@ WORKLOADS: dict[str, Workload] = {
         FINISH_WAVE,
         SINGLE_ABORT,
         ABORT_STORM,
+        WAITING_ABORT_STORM,
         PREEMPTION,
+        PRIORITY_PREEMPTION,
         CHUNKED_PREFILL,
+        PREFIX_TREE,
+        ARRIVALS,
     )
 }
 
@@ -67,12 +83,29 @@ def generate(name: str, *, num_running: int, seed: int, options: Mapping[str, Sc
         steady_running=plan.steady_running,
         engine=plan.engine,
         requests=tuple(plan.requests),
+        hash_block_tokens=plan.hash_block_tokens,
     )
 
 
+def missed_paths(
+    workload: str, options: Mapping[str, Scalar], readings: Mapping[str, Counts], steady: Steady
+) -> list[str]:
+    """What a replay of `workload` should have shown and did not, each in one line with its figures; none: it did.
+
+    `readings` are the fields of the baseline's step readings, each (num_steps,) int64; `steady` picks the steady
+    steps; `options` are the trace's. A trace of another source promises nothing.
+    """
+    return missed(WORKLOADS[workload].counters, options, readings, steady) if workload in WORKLOADS else []
+
+
 def describe_workloads() -> str:
-    """Every workload as text: the path it takes and its options with units, defaults and bounds."""
+    """Every workload as text: the path it takes, its proof, and its options with units, defaults and bounds."""
     return describe(WORKLOADS.values())
+
+
+def workloads_markdown() -> str:
+    """The same as Markdown, a section a workload; options that all have are left to docs/workloads.md."""
+    return describe_markdown(WORKLOADS.values())
 
 
 def _complete(workload: Workload, options: Mapping[str, Scalar]) -> dict[str, Scalar]:

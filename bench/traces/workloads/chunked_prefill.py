@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.traces.workloads.timeline import Draft, Timeline
-from bench.traces.workloads.workload import Option, Order, Plan, Workload
+from bench.traces.workloads.workload import NO_ABORTS, NO_PREEMPTION, Counter, Option, Order, Plan, Workload
 
 LONG_OUTPUT = 4  # output tokens of a request with a long prompt: it decodes for a moment and leaves
 SPARE_SEQS = 8  # slots beside the decoding requests; far fewer long prompts are there at once
@@ -34,6 +34,7 @@ CHUNKED_PREFILL = Workload(
     name="chunked-prefill",
     path="serves a part of a long prompt in each step after the decodes, until the token budget is used up",
     build=build,
+    counters=(Counter("prefilled", 1, 0.5), NO_ABORTS, NO_PREEMPTION),
     own_options=(Option("prompt_tokens", 2048, "length of the long prompts", 64, 1_000_000, "tokens"),),
     min_running=2,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.traces.workloads.timeline import Timeline, token_budget
-from bench.traces.workloads.workload import Option, Order, Plan, Workload
+from bench.traces.workloads.workload import NO_ABORTS, NO_PREEMPTION, Counter, Option, Order, Plan, Workload
 
 
 def build(order: Order) -> Plan:
@@ -29,6 +29,12 @@ FINISH_WAVE = Workload(
     name="finish-wave",
     path="takes many finished requests out of RUNNING in one pass, now and then",
     build=build,
+    counters=(
+        Counter("finished", "wave", 0.9, of_those_with_any=True),
+        Counter("finished", "wave", 0.8, 1.2, per="period"),
+        NO_ABORTS,
+        NO_PREEMPTION,
+    ),
     own_options=(
         Option("period", 16, "from one wave to the next", 1, 100_000, "steps"),
         Option(

@@ -1,4 +1,4 @@
-"""`preemption`: decoding outgrows the KV cache, so that the tail of RUNNING is preempted and resumed all the time.
+"""`preemption` and `priority-preemption`: decoding outgrows the KV cache, so that requests are preempted all the time.
 
 Who runs when follows from the KV cache and is not planned here; only how much is asked of it, and when.
 """
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from bench.traces.columns import request_id
 from bench.traces.model import EngineNeeds, TraceRequest
-from bench.traces.workloads.timeline import SHORT_PROMPT, admit_together, request_id, short_prompts, token_budget
-from bench.traces.workloads.workload import Option, Order, Plan, Workload
+from bench.traces.workloads.timeline import SHORT_PROMPT, admit_together, short_prompts, token_budget
+from bench.traces.workloads.workload import NO_ABORTS, Counter, Option, Order, Plan, Workload
 
 Lengths = npt.NDArray[np.int64]
 
@@ -100,7 +101,7 @@ def _budget(order: Order) -> int:
 
 def _requests(order: Order, demand: _Demand) -> list[TraceRequest]:
     step_ms = order.number("step_ms")
-    priorities = order.rng.integers(order.whole("priority_levels"), size=len(demand.arrivals))
+    priorities = _priorities(order, len(demand.arrivals))
     columns = (demand.arrivals, demand.prompts, demand.outputs, priorities)
     return [
         TraceRequest(
@@ -117,13 +118,55 @@ def _requests(order: Order, demand: _Demand) -> list[TraceRequest]:
     ]
 
 
+def _priorities(order: Order, count: int) -> Lengths:
+    """Lower is more urgent; `inverted`: the oldest is the least urgent, so that victims stand at the head."""
+    levels = order.whole("priority_levels")
+    match order.options.get("order", "random"):
+        case "inverted":
+            return np.arange(count, dtype=np.int64)[::-1].copy()
+        case "ties":
+            return np.zeros(count, dtype=np.int64)
+    return order.rng.integers(levels, size=count)
+
+
+_KV_SHARE = Option("kv_share", FITTING_SHARE, "KV cache, of what num_running requests need at their ends", 0.4, 0.75)
+
 PREEMPTION = Workload(
     name="preemption",
     path="evicts the tail of RUNNING for want of KV blocks in many steps, and resumes it",
     build=build,
+    counters=(
+        Counter("preempted", 1, 0.1),
+        Counter("preempted", 1, 0.3, from_running=48),
+        Counter("finished", 1, 0.05),
+        NO_ABORTS,
+    ),
     own_options=(
-        Option("kv_share", FITTING_SHARE, "KV cache, of what num_running requests need at their ends", 0.4, 0.75),
+        _KV_SHARE,
         Option("priority_levels", 1, "levels that priorities are drawn from, for the priority policy", 1, 1000),
+    ),
+    min_running=8,
+)
+
+PRIORITY_PREEMPTION = Workload(
+    name="priority-preemption",
+    path="evicts the least urgent from anywhere in RUNNING for want of KV blocks (engine.policy = priority)",
+    build=build,
+    counters=(
+        Counter("preempted", 1, 0.05),
+        Counter("preempted", 1, 0.2, from_running=48),
+        Counter("finished", 1, 0.01),
+        NO_ABORTS,
+    ),
+    own_options=(
+        _KV_SHARE,
+        Option("priority_levels", 4, "levels that priorities are drawn from, in a random order", 1, 1000),
+        Option(
+            "order",
+            "random",
+            "priorities drawn at random; inverted: the oldest is the least urgent; ties: all alike, the age decides",
+            choices=("random", "inverted", "ties"),
+        ),
     ),
     min_running=8,
 )

@@ -6,7 +6,7 @@ Where the middle or the tail is asked for, the requests in front of that place s
 from __future__ import annotations
 
 from bench.traces.workloads.timeline import Timeline, token_budget
-from bench.traces.workloads.workload import Option, Order, Plan, Workload
+from bench.traces.workloads.workload import NO_ABORTS, NO_PREEMPTION, Counter, Option, Order, Plan, Workload
 
 
 def build(order: Order) -> Plan:
@@ -29,6 +29,7 @@ STAGGERED_FINISH = Workload(
     name="staggered-finish",
     path="takes one finished request out of RUNNING in each step and appends one",
     build=build,
+    counters=(Counter("finished", 1, 0.9), Counter("finished", 2, 0, 0.05), NO_ABORTS, NO_PREEMPTION),
     own_options=(
         Option(
             "position",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.traces.workloads.timeline import Timeline, token_budget
-from bench.traces.workloads.workload import Order, Plan, Workload
+from bench.traces.workloads.workload import NO_ABORTS, NO_PREEMPTION, Counter, Order, Plan, Workload
 
 
 def build(order: Order) -> Plan:
@@ -17,4 +17,5 @@ STEADY_DECODE = Workload(
     name="steady-decode",
     path="walks RUNNING in each step and takes nothing out of it",
     build=build,
+    counters=(Counter("finished", 1, 0, 0.05), Counter("prefilled", 1, 0, 0.2), NO_ABORTS, NO_PREEMPTION),
 )

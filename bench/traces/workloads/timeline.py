@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.config import Scalar
+from bench.traces.columns import request_id
 from bench.traces.model import EngineNeeds, TraceRequest
 from bench.traces.workloads.workload import Order, Plan
 
@@ -74,20 +75,20 @@ class Timeline:
     `start` and `end` are the first and the last steady step; from `settled` on all initial requests decode.
     """
 
-    def __init__(self, order: Order, budget: int) -> None:
+    def __init__(self, order: Order, budget: int, prompts: Sequence[int] | None = None) -> None:
         self._order = order
         self._budget = budget
-        prompts = short_prompts(order.rng, order.num_running)
+        prompts = short_prompts(order.rng, order.num_running) if prompts is None else prompts
         first_steps, self.start = admit_together(prompts, budget)
         self.drafts = [Draft(0, prompt, first) for prompt, first in zip(prompts, first_steps, strict=True)]
         self.running = list(self.drafts)
         self.settled = max(first_steps)
         self.end = self.start + order.whole("steps") - 1
 
-    def arrive(self, step: int) -> Draft:
+    def arrive(self, step: int, prompt: int | None = None) -> Draft:
         """A new request with a short prompt is delivered before `step` and gets its first token in it."""
         self._order.require_possible(len(self.drafts) + 1)
-        draft = Draft(step, short_prompts(self._order.rng, 1)[0], step)
+        draft = Draft(step, short_prompts(self._order.rng, 1)[0] if prompt is None else prompt, step)
         self.drafts.append(draft)
         self.running.append(draft)
         return draft
@@ -130,11 +131,6 @@ class Timeline:
         ]
         num_seqs = self._order.num_running + spare_seqs
         return Plan(requests, ample_needs(requests, num_seqs, self._budget), self._order.num_running, settled or {})
-
-
-def request_id(number: int) -> str:
-    """The id of the request that arrives as `number`, from 0; ids sort in order of arrival."""
-    return f"r{number:07d}"
 
 
 def ample_needs(requests: Iterable[TraceRequest], max_num_seqs: int, budget: int) -> EngineNeeds:

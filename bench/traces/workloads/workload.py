@@ -13,7 +13,7 @@ import numpy as np
 from bench.config import Scalar
 from bench.errors import TraceError, nearest
 from bench.traces.checks import MAX_REQUESTS
-from bench.traces.model import EngineNeeds, TraceRequest
+from bench.traces.model import MOONCAKE_BLOCK_TOKENS, EngineNeeds, TraceRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,42 @@ STEPS = Option("steps", 128, "length of the steady phase", 1, 100_000, "steps")
 STEP_MS = Option(
     "step_ms", 10.0, "time a step is taken to last, where requests are delivered by clock", 0.001, 60_000, "ms"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """What the steps must show if a trace took its path: in how many of them `what` was at least `at_least`.
+
+    `what` is a field of a step's reading, or `prefilled`: the tokens scheduled beyond one for each running request.
+    `low` and `high` bound the share of the steady steps, or of those with any `what` where `of_those_with_any`; one
+    step more or less is always stood. `at_least` and `per` may name an option: `per` divides the bounds by its value.
+    A counter with `when` holds only where that option has that value, one with `from_running` only where on average
+    so many requests run.
+    """
+
+    what: str
+    at_least: int | str
+    low: float
+    high: float = 1.0
+    of_those_with_any: bool = False
+    per: str = ""
+    when: tuple[str, Scalar] | None = None
+    from_running: int = 0
+
+    def text(self) -> str:
+        """The claim in words."""
+        steps = f"of steps with {self.what}" if self.of_those_with_any else "of steady steps"
+        bounds = f"{100 * self.low:.3g} to {100 * self.high:.3g} %"
+        if self.high in (0, 1):
+            bounds = f"≥ {100 * self.low:.3g} %" if self.high else "0 %"
+        per = f" / {self.per}" if self.per else ""
+        when = f" ({self.when[0]}={self.when[1]})" if self.when else ""
+        when += f" (from {self.from_running} running on)" if self.from_running else ""
+        return f"{self.what} ≥ {self.at_least} in {bounds}{per} {steps}{when}"
+
+
+NO_PREEMPTION = Counter("preempted", 1, 0, 0)
+NO_ABORTS = Counter("aborted", 1, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +127,20 @@ class Plan:
     engine: EngineNeeds
     steady_running: int
     settled: Mapping[str, Scalar]
+    hash_block_tokens: int = MOONCAKE_BLOCK_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A seeded generator of traces; `path` says in one line which path of the scheduler it takes."""
+    """A seeded generator of traces; `path` says in one line which path of the scheduler it takes.
+
+    `counters` are the proof of it, checked by `bench.traces.workloads.evidence`.
+    """
 
     name: str
     path: str
     build: Callable[[Order], Plan]
+    counters: tuple[Counter, ...]
     own_options: tuple[Option, ...] = ()
     min_running: int = 1
 

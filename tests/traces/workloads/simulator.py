@@ -1,4 +1,4 @@
-"""A scheduler in a few lines: FCFS, chunked prefill, KV blocks, preemption of the tail, aborts.
+"""A scheduler in a few lines: FCFS, chunked prefill, KV blocks, preemption of the tail, aborts, a prefix cache.
 
 It stands in for vLLM's where the workloads are tested, so that these tests need no vLLM and take no time.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+import numpy as np
 
 from bench.traces.model import Trace, TraceRequest
 
@@ -20,6 +22,9 @@ class Step:
     finished_places: list[int]
     aborted_places: list[int]
     num_chunked: int
+    num_waiting: int
+    num_aborted: int
+    num_tokens: int
 
 
 @dataclass(eq=False)
@@ -46,6 +51,19 @@ def steady(trace: Trace, steps: list[Step]) -> tuple[int, int]:
     return full[0], full[-1]
 
 
+def readings(steps: list[Step]) -> dict[str, np.ndarray]:
+    """The steps as the fields of a probe's readings, as far as workloads claim any."""
+    rows = {
+        "running": [len(step.running) for step in steps],
+        "waiting": [step.num_waiting for step in steps],
+        "scheduled_tokens": [step.num_tokens for step in steps],
+        "preempted": [len(step.preempted) for step in steps],
+        "finished": [len(step.finished_places) for step in steps],
+        "aborted": [step.num_aborted for step in steps],
+    }
+    return {name: np.array(values) for name, values in rows.items()}
+
+
 class _Scheduler:
     def __init__(self, trace: Trace, block_size: int) -> None:
         self.trace = trace
@@ -53,13 +71,18 @@ class _Scheduler:
         self.free = trace.engine.kv_tokens // block_size
         self.running: list[_Held] = []
         self.waiting: list[_Held] = []
+        self.cached: set[int] = set()
+        self.num_tokens = 0
 
     def steps(self) -> Iterator[Step]:
         due = list(self.trace.requests)
         number = 0
         while due or self.running or self.waiting:
             assert number < 100_000, "the trace does not end"
+            num_held = len(self.running) + len(self.waiting)
             aborted_places = self._abort(number)
+            num_aborted = num_held - len(self.running) - len(self.waiting)
+            self.num_tokens = 0
             while due and due[0].arrival_step == number:
                 self.waiting.append(_Held(due.pop(0)))
             scheduled, preempted = self._schedule()
@@ -72,6 +95,9 @@ class _Scheduler:
                 [running.index(held) for held in finished],
                 aborted_places,
                 num_chunked,
+                len(self.waiting),
+                num_aborted,
+                self.num_tokens,
             )
             number += 1
 
@@ -100,13 +126,21 @@ class _Scheduler:
             scheduled.append(held)
             budget -= tokens
         while not preempted and self.waiting and budget and len(self.running) < self.trace.engine.max_num_seqs:
-            tokens = min(self.waiting[0].known, budget)
-            if not self._serve(self.waiting[0], tokens):
+            hit = self._hit(self.waiting[0])
+            tokens = min(self.waiting[0].known - hit, budget)
+            if not self._serve(self.waiting[0], hit + tokens):
                 break
+            self.num_tokens -= hit
             self.running.append(self.waiting.pop(0))
             scheduled.append(self.running[-1])
             budget -= tokens
         return scheduled, preempted
+
+    def _hit(self, held: _Held) -> int:
+        hit = 0
+        while hit < len(held.request.hash_ids) and held.request.hash_ids[hit] in self.cached:
+            hit += 1
+        return hit * self.trace.hash_block_tokens
 
     def _serve(self, held: _Held, tokens: int) -> bool:
         more = -(-(held.computed + tokens) // self.block_size) - held.blocks
@@ -115,6 +149,8 @@ class _Scheduler:
         self.free -= more
         held.blocks += more
         held.computed += tokens
+        self.num_tokens += tokens
+        self.cached.update(held.request.hash_ids[: held.computed // self.trace.hash_block_tokens])
         return True
 
     def _emit(self, held: _Held) -> bool:

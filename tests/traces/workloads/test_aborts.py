@@ -68,3 +68,30 @@ def test_nobody_aborted_would_have_finished_before() -> None:
     for each in made.requests:
         if each.abort_step is not None and each.arrival_step is not None:
             assert each.arrival_step < each.abort_step < each.arrival_step + each.output_length - 1
+
+
+def test_storm_may_take_all_that_run() -> None:
+    made = generate("abort-storm", num_running=16, seed=1, options={"storm": 16})
+    steps = simulate(made)
+    first, last = steady(made, steps)
+    assert [len(step.running) for step in steps[first : last + 1]].count(0) == 3
+
+
+def test_storm_of_calls_aborts_one_in_each_step() -> None:
+    made = generate(
+        "abort-storm", num_running=16, seed=1, options={"storm": 4, "calls": "each", "period": 8, "steps": 24}
+    )
+    aborted = [len(step.aborted_places) for step in simulate(made)]
+    assert aborted[8:24] == [1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(("num_running", "expected"), [(3, 2), (64, 16)])
+def test_waiting_requests_are_aborted_together_and_running_stays_full(num_running: int, expected: int) -> None:
+    made = generate("waiting-abort-storm", num_running=num_running, seed=1)
+    assert made.options["storm"] == expected
+    steps = simulate(made)
+    first, last = steady(made, steps)
+    assert {len(step.running) for step in steps[first : last + 1]} == {num_running}
+    assert [step.num_aborted for step in steps if step.num_aborted] == [expected] * 3
+    assert not any(step.aborted_places for step in steps)
+    assert max(step.num_waiting for step in steps) == expected

@@ -74,3 +74,24 @@ def test_initial_requests_finish_in_bursts_however_late_they_were_let_in() -> No
     assert len(steps[0].running) < 400
     finished = [len(step.finished_places) for step in steps[:64]]
     assert sum(finished[7::8]) > 0.8 * sum(finished) > 0
+
+
+def priorities(**options: str | int) -> list[int]:
+    made = generate("priority-preemption", num_running=64, seed=1, options=options)
+    return [each.priority for each in made.requests]
+
+
+def test_priorities_are_random_inverted_or_tied_as_asked() -> None:
+    assert set(priorities()) == {0, 1, 2, 3}
+    inverted = priorities(order="inverted")
+    assert inverted == sorted(inverted, reverse=True)
+    assert len(set(inverted)) == len(inverted)
+    assert set(priorities(order="ties")) == {0}
+
+
+def test_only_priorities_differ_between_the_orders() -> None:
+    def rest(order: str) -> list[tuple[object, ...]]:
+        made = generate("priority-preemption", num_running=64, seed=1, options={"order": order})
+        return [(each.arrival_step, each.input_length, each.output_length) for each in made.requests]
+
+    assert rest("inverted") == rest("ties") == rest("random")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.traces.model import TraceRequest
-from bench.traces.workloads.timeline import admit_together, ample_needs, request_id, short_prompts, token_budget
+from bench.traces.workloads.timeline import admit_together, ample_needs, short_prompts, token_budget
 
 
 def test_prompts_that_fit_one_step_are_all_in_at_once() -> None:
@@ -56,8 +56,3 @@ def test_ample_needs_hold_the_largest_requests_together() -> None:
     assert needs.kv_tokens == 512 + 512 + 256
     assert needs.max_model_len == 512
     assert needs.max_num_batched_tokens == 2
-
-
-def test_ids_sort_in_order_of_arrival() -> None:
-    ids = [request_id(number) for number in (0, 9, 10, 99_999, 100_000, 1_999_999)]
-    assert ids == sorted(ids)
