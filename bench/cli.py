@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 import bench
-from bench.cli_report import comment
+from bench.cli_report import comment, history
 from bench.cli_traces import trace
 from bench.errors import EXIT_DONE, EXIT_INPUT, EXIT_VOID, BenchError, RunFolderError
 
@@ -222,4 +222,5 @@ def doctor() -> None:
 
 
 cli.add_command(comment)
+cli.add_command(history)
 cli.add_command(trace)

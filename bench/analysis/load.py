@@ -5,7 +5,7 @@ What is inside is trusted after that; what it means is the business of the other
 
 from __future__ import annotations
 
-import json
+import glob
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +18,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
+from bench.analysis.admission import (
+    OWN,
+    Bounds,
+    admit_folder,
+    admit_manifest,
+    one_line,
+    read_json,
+    read_table,
+    visible,
+)
 from bench.analysis.metrics import TIERS
 from bench.analysis.verdicts import Limits
 from bench.config import VerdictOptions
@@ -26,7 +36,6 @@ from bench.records import FORMAT, PAIRS, STEPS, Column, ComparisonRecord, Manife
 
 ARMS = ("baseline", "candidate")
 PAIR_FILE = re.compile(r"(?P<comparison>.+)--p(?P<pair>\d{3,})\.parquet", re.ASCII)
-MAX_MANIFEST_BYTES = 64 * 2**20  # a manifest of ten thousand comparisons has about 5 MB
 SLICE_KEYS = ["comparison", "pair", "slice"]
 
 
@@ -41,6 +50,7 @@ class Run:
     manifest: Manifest
     pairs: pd.DataFrame
     limits: Limits
+    bounds: Bounds = OWN
 
     def comparison(self, comparison_id: str) -> ComparisonRecord:
         """The record of one comparison; raises RunFolderError for an unknown id."""
@@ -55,53 +65,45 @@ class Run:
 
     def steps_of(self, comparison_id: str, columns: Sequence[str]) -> pd.DataFrame:
         """The given columns of the steps of one comparison, read now; empty where none were saved."""
-        tables = [
-            _read(file, columns)
-            for file in _pair_files(self.path / "steps")
-            if _name_of(file).group("comparison") == comparison_id
-        ]
-        return _frame(tables, [column for column in STEPS if column.name in columns])
+        files = _pair_files(self.path / "steps", f"{glob.escape(comparison_id)}--p*.parquet")
+        files = [file for file in files if _name_of(file).group("comparison") == comparison_id]
+        wanted = [column for column in STEPS if column.name in columns]
+        return _frame([read_table(file, wanted, self.bounds) for file in files], wanted)
 
 
-def load_run(run_dir: Path) -> Run:
-    """The run in `run_dir`; raises RunFolderError with the file, what was found, and what was expected."""
-    path = run_dir.resolve()
-    _check_folder(path, run_dir)
-    manifest, limits = _read_manifest(path / "manifest.json")
-    known = {record.id for record in manifest.comparisons}
-    for file in _pair_files(path / "steps"):
-        _check_columns(file, STEPS)
-        _check_known(file, known)
-    pairs = _read_pairs(_pair_files(path / "pairs"), known)
-    _check_complete(path, manifest, pairs)
-    return Run(path, manifest, pairs, limits)
+def load_run(run_dir: Path, bounds: Bounds = OWN) -> Run:
+    """The run in `run_dir`; raises RunFolderError with the file, what was found, and what was expected.
 
-
-def _check_folder(path: Path, given: Path) -> None:
-    if not path.is_dir():
-        raise RunFolderError(f"run {given}: no such folder; the last line that `run` prints names it")
-    links = [entry for entry in sorted(path.iterdir()) if entry.is_symlink()]
-    if links:
-        raise RunFolderError(f"run {given}: {links[0].name} is a symbolic link; a run folder holds its own files")
-
-
-def _read_manifest(file: Path) -> tuple[Manifest, Limits]:
+    A folder past `bounds` is refused; those of UNTRUSTED are for what another job made.
+    """
     try:
-        if file.stat().st_size > MAX_MANIFEST_BYTES:
-            raise RunFolderError(f"{file}: {file.stat().st_size} bytes, expected at most {MAX_MANIFEST_BYTES}")
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RunFolderError(f"{file}: missing; a run folder has one from its first moment") from None
-    except (OSError, UnicodeDecodeError, RecursionError) as error:
-        raise RunFolderError(f"{file}: cannot be read ({_one_line(error)})") from error
-    except json.JSONDecodeError as error:
-        raise RunFolderError(f"{file}: not valid JSON ({_one_line(error)})") from error
+        return _load(run_dir, bounds)
+    except RunFolderError as error:
+        raise RunFolderError(visible(str(error))) from error
+
+
+def _load(run_dir: Path, bounds: Bounds) -> Run:
+    path = run_dir.resolve()
+    if not path.is_dir():
+        raise RunFolderError(f"run {run_dir}: no such folder; the last line that `run` prints names it")
+    admit_folder(path, bounds)
+    manifest, limits = _read_manifest(path / "manifest.json", bounds)
+    known = {record.id for record in manifest.comparisons}
+    _check_steps(_pair_files(path / "steps"), known, bounds)
+    pairs = _read_pairs(_pair_files(path / "pairs"), known, bounds)
+    _check_complete(path, manifest, pairs)
+    return Run(path, manifest, pairs, limits, bounds)
+
+
+def _read_manifest(file: Path, bounds: Bounds) -> tuple[Manifest, Limits]:
+    content = read_json(file, bounds)
     _check_format(file, content)
     try:
         manifest = Manifest.model_validate(content)
         options = VerdictOptions.model_validate(manifest.config.get("verdict", {}))
     except ValidationError as error:
         raise RunFolderError(f"{file}: {_first_problem(error)}") from error
+    admit_manifest(file, content, bounds)
     _check_comparisons(file, manifest)
     return manifest, Limits(options.margin_pct / 100, options.max_excluded_pct / 100)
 
@@ -125,14 +127,16 @@ def _check_comparisons(file: Path, manifest: Manifest) -> None:
             raise RunFolderError(
                 f"{file}: comparison {record.id!r} has tier {record.tier!r}, expected {' or '.join(TIERS)}"
             )
+        if not set(record.id).isdisjoint("/\\\0"):
+            raise RunFolderError(f"{file}: comparison {record.id!r} cannot be part of a file's name")
         seen.add(record.id)
     for trace in manifest.traces:
         if Path(trace.file).is_absolute() or ".." in Path(trace.file).parts:
             raise RunFolderError(f"{file}: trace {trace.name!r} is at {trace.file!r}, outside the run folder")
 
 
-def _pair_files(folder: Path) -> list[Path]:
-    files = sorted(folder.glob("*.parquet"))
+def _pair_files(folder: Path, pattern: str = "*.parquet") -> list[Path]:
+    files = sorted(folder.glob(pattern))
     for file in files:
         if file.is_symlink() or not file.is_file():
             raise RunFolderError(f"{file}: not a plain file; a run folder holds its own files")
@@ -153,37 +157,46 @@ def _check_known(file: Path, known: set[str]) -> None:
         raise RunFolderError(f"{file}: comparison {comparison!r} is not in manifest.json")
 
 
-def _read_pairs(files: list[Path], known: set[str]) -> pd.DataFrame:
-    tables = []
+def _check_steps(files: list[Path], known: set[str], bounds: Bounds) -> None:
+    rows = 0
     for file in files:
-        _check_columns(file, PAIRS)
+        rows += _check_columns(file, STEPS)
         _check_known(file, known)
-        table = _read(file, [column.name for column in PAIRS])
+    _check_total(files, rows, 10 * bounds.total_rows)  # read one comparison at a time
+
+
+def _read_pairs(files: list[Path], known: set[str], bounds: Bounds) -> pd.DataFrame:
+    tables, rows = [], 0
+    for file in files:
+        rows += _check_columns(file, PAIRS)
+        _check_total(files, rows, bounds.total_rows)
+        _check_known(file, known)
+        table = read_table(file, PAIRS, bounds)
         _check_rows(file, table)
         tables.append(table)
     pairs = _frame(tables, PAIRS)
     return pairs.sort_values([*SLICE_KEYS, "arm"], kind="stable", ignore_index=True)
 
 
-def _check_columns(file: Path, columns: Sequence[Column]) -> None:
+def _check_total(files: list[Path], rows: int, most: int) -> None:
+    if rows > most:
+        raise RunFolderError(f"{files[0].parent}: {rows} rows or more, expected at most {most}")
+
+
+def _check_columns(file: Path, columns: Sequence[Column]) -> int:
+    """The number of rows that the file says it has."""
     try:
-        schema = pq.read_schema(file)
+        metadata = pq.read_metadata(file)
+        schema = metadata.schema.to_arrow_schema()
     except (OSError, pa.ArrowException) as error:
-        raise RunFolderError(f"{file}: not a readable Parquet file ({_one_line(error)})") from error
+        raise RunFolderError(f"{file}: not a readable Parquet file ({one_line(error)})") from error
     for column in columns:
         if column.name not in schema.names:
             raise RunFolderError(f"{file}: column {column.name!r} is missing")
         found = str(schema.field(column.name).type).replace("large_string", "string").replace("double", "float64")
         if found != column.type:
             raise RunFolderError(f"{file}: column {column.name!r} has type {found}, expected {column.type}")
-
-
-def _read(file: Path, columns: Sequence[str]) -> Any:
-    try:
-        with pq.ParquetFile(file) as parquet:
-            return parquet.read(columns=list(columns), use_threads=False)
-    except (OSError, pa.ArrowException) as error:
-        raise RunFolderError(f"{file}: not a readable Parquet file ({_one_line(error)})") from error
+    return int(metadata.num_rows)
 
 
 def _check_rows(file: Path, table: Any) -> None:
@@ -234,7 +247,3 @@ def _first_problem(error: ValidationError) -> str:
     problem = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in problem["loc"])
     return f'"{where}": {problem["msg"][:1].lower()}{problem["msg"][1:]}'
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]

@@ -1,54 +1,68 @@
-"""Puts a report together: title, verdicts, and the sections with their figures, in reading order.
+"""Puts a report together: title, verdicts, cells, and the sections with their figures, in reading order.
 
-Which language it is written in is for `markdown`, `html` and `comment`.
+Which language it is written in is for `pages` and `comment`.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pandas as pd
 
 from bench.analysis.load import Run
 from bench.analysis.scaling import crossovers, pair_costs, points, slopes
-from bench.analysis.timeline import timeline
-from bench.records import ComparisonRecord
 from bench.report import sections
-from bench.report.content import Content, Picture, Section
-from bench.report.headline import headlines, void_warning
+from bench.report.cells import MAX_DRAWN, cells
+from bench.report.content import Cell, Content, Picture, Section
+from bench.report.facts import facts
+from bench.report.headline import headlines, verdict_rows, void_warning
 from bench.report.plots.costs import costs_figure
-from bench.report.plots.effects import effects_figure
+from bench.report.plots.effects import effects_figure, shown_rows
 from bench.report.plots.style import Image, draw
-from bench.report.plots.timelines import timeline_figure
-from bench.report.text import printable, slug
+from bench.report.text import names, printable
 from bench.report.verdict_lines import verdict_lines
+
+MAX_CURVES = 24  # figures of cost against size; the tables have every curve
 
 Drawn = list[tuple[Picture, Image]]
 
 
 def compose(run: Run, comparisons: pd.DataFrame) -> tuple[Content, Drawn]:
     """The content of every page, and the figures that it names."""
-    costs = pair_costs(run)
-    effects, scaling = [_effects(comparisons)], _scaling(costs)
-    steps = _timelines(run, comparisons)
-    content = Content(
-        title=f"Run {printable(run.manifest.name)}",
-        subtitle=f"Measured {printable(run.manifest.created)}",
-        warning=void_warning(comparisons),
-        headlines=tuple(headlines(comparisons)),
-        notes=_notes(run),
-        verdicts=verdict_lines(comparisons),
+    top, costs = summary(run, comparisons), pair_costs(run)
+    effects, scaling = [effects_drawn(comparisons)], scaling_drawn(costs)
+    each, of_cells = cells(run, comparisons, top.verdicts)
+    content = replace(
+        top,
+        notes=(*top.notes, *_undrawn(each)),
+        cells=each,
         sections=(
             Section("Effects", pictures=_pictures(effects)),
             sections.worth(comparisons),
             sections.compared(run),
             sections.proofs(run),
             sections.scaling(slopes(costs), crossovers(comparisons), _pictures(scaling)),
-            Section("Step by step", ("The largest size of each workload.",), pictures=_pictures(steps)),
             sections.parts(comparisons),
             sections.trust(run, comparisons),
             sections.machine(run),
         ),
     )
-    return content, [*effects, *scaling, *steps]
+    return content, [*effects, *scaling, *of_cells]
+
+
+def summary(run: Run, comparisons: pd.DataFrame) -> Content:
+    """What stands above the fold of every page, without cells, sections and figures."""
+    return Content(
+        title=f"Run {printable(run.manifest.name)}",
+        subtitle=f"Measured {printable(run.manifest.created)}",
+        warning=void_warning(comparisons),
+        headlines=tuple(headlines(comparisons)),
+        notes=_notes(run),
+        verdicts=verdict_lines(comparisons),
+        cells=(),
+        sections=(),
+        facts=facts(run, comparisons),
+    )
 
 
 def _notes(run: Run) -> tuple[str, ...]:
@@ -59,6 +73,12 @@ def _notes(run: Run) -> tuple[str, ...]:
     return (f"The run stopped early ({run.manifest.status}): {done} of {total} comparisons are complete.",)
 
 
+def _undrawn(each: tuple[Cell, ...]) -> tuple[str, ...]:
+    if len(each) <= MAX_DRAWN:
+        return ()
+    return (f"Figures were drawn for the {MAX_DRAWN} comparisons that need attention most; tables stand for all.",)
+
+
 def _pictures(drawn: Drawn) -> tuple[Picture, ...]:
     return tuple(picture for picture, _ in drawn)
 
@@ -67,45 +87,24 @@ def _drawn(name: str, caption: str, image: Image) -> tuple[Picture, Image]:
     return Picture(name, caption, image.svg.decode()), image
 
 
-def _effects(comparisons: pd.DataFrame) -> tuple[Picture, Image]:
+def effects_drawn(comparisons: pd.DataFrame) -> tuple[Picture, Image]:
+    """The effects of all comparisons in one figure."""
     caption = "Effect on the time a step with its 95 % interval for each comparison, against the margin"
+    hidden = len(verdict_rows(comparisons)) - len(shown_rows(comparisons))
+    caption += f"; {hidden} more that need less attention are in the tables" if hidden else ""
     return _drawn("effects", caption, draw(effects_figure, comparisons))
 
 
-def _scaling(costs: pd.DataFrame) -> Drawn:
+def scaling_drawn(costs: pd.DataFrame, most: int = MAX_CURVES) -> Drawn:
+    """A figure for each of the first `most` workloads and tiers: cost of a step against the number running."""
     table, lines = points(costs), slopes(costs)
-    curves = table[["tier", "workload"]].drop_duplicates().to_numpy()
-    names = _names([f"cost-{tier}-{workload}" for tier, workload in curves])
+    curves = table[["tier", "workload"]].drop_duplicates().head(most).to_numpy()
+    made = names([f"cost-{tier}-{workload}" for tier, workload in curves])
     return [
         _drawn(
             name,
             f"Cost of a step against the number running: {printable(workload)}, {tier} tier",
             draw(costs_figure, table, lines, tier, workload),
         )
-        for name, (tier, workload) in zip(names, curves, strict=True)
+        for name, (tier, workload) in zip(made, curves, strict=True)
     ]
-
-
-def _timelines(run: Run, comparisons: pd.DataFrame) -> Drawn:
-    records = _largest(run, comparisons)
-    drawn = []
-    for name, record in zip(_names([f"timeline-{record.id}" for record in records]), records, strict=True):
-        steps = timeline(run, record.id)
-        if not steps.empty:
-            caption = f"Time of each step in both arms: {printable(record.cell)}, {printable(record.candidate)}"
-            drawn.append(_drawn(name, caption, draw(timeline_figure, steps, record)))
-    return drawn
-
-
-def _names(wanted: list[str]) -> list[str]:
-    """A file name for each, numbered where two would be the same."""
-    names: list[str] = []
-    for name in map(slug, wanted):
-        names.append(f"{name}-{len(names)}" if name in names else name)
-    return names
-
-
-def _largest(run: Run, comparisons: pd.DataFrame) -> list[ComparisonRecord]:
-    judged = comparisons[comparisons["gating"] & ~comparisons["canary"] & (comparisons["num_pairs"] > 0)]
-    largest = judged.groupby(["tier", "workload", "candidate"], sort=False)["num_running"].idxmax()
-    return [run.comparison(comparison) for comparison in judged.loc[largest, "comparison"]]

@@ -28,6 +28,7 @@ class Picture:
     name: str
     caption: str
     svg: str
+    is_narrow: bool = False  # fits a phone without scrolling
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,39 @@ class VerdictLine:
 
 
 @dataclass(frozen=True)
+class Link:
+    """A file of the run folder; `path` is relative to it, with slashes, not yet fit for a URL."""
+
+    text: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Everything about one comparison; the first four fields are what a page names and filters it by."""
+
+    anchor: str
+    tier: str
+    workload: str
+    num_running: int
+    line: VerdictLine
+    tables: tuple[Table, ...]
+    pictures: tuple[Picture, ...]
+    raw: tuple[Link, ...]
+    raw_by_pair: tuple[Link, ...]
+    is_largest: bool  # the largest size of its workload, tier and candidate
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What tells how far a job can be trusted, each in a line or a few."""
+
+    machine: str
+    noise: tuple[str, ...]
+    traces: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Content:
     """A whole report; `warning` is empty unless something is VOID."""
 
@@ -67,4 +101,6 @@ class Content:
     headlines: tuple[str, ...]
     notes: tuple[str, ...]
     verdicts: tuple[VerdictLine, ...]
+    cells: tuple[Cell, ...]
     sections: tuple[Section, ...]
+    facts: Facts

@@ -9,6 +9,7 @@ import pandas as pd
 
 from bench.report.text import listed, printable
 
+WORST_FIRST = ("VOID", "SLOWER", "INCONCLUSIVE", "FASTER", "EQUIVALENT")  # what a reader must look at first
 ORDER = ("VOID", "SLOWER", "FASTER", "EQUIVALENT", "INCONCLUSIVE")
 
 

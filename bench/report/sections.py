@@ -16,13 +16,14 @@ from bench.analysis.estimates import zygote_spread
 from bench.analysis.load import Run
 from bench.analysis.metrics import GATING
 from bench.analysis.slices import DISTURBANCES, slices_of
+from bench.report.cells import engine_step_us, interval_us
 from bench.report.content import Align, Picture, Section, Table
+from bench.report.facts import DIGEST_LENGTH, canary, smallest_detectable
 from bench.report.headline import verdict_rows
 from bench.report.tables import candidate_label
 from bench.report.text import LINE_LENGTH, listed, printable
 from bench.units import SIGN_RULE, format_interval, format_percent, format_signed_us, format_us
 
-DIGEST_LENGTH = 12  # enough to tell sources apart by eye; the manifest holds all of it
 DASH = "–"
 
 Row = Mapping[Hashable, Any]
@@ -33,7 +34,8 @@ def compared(run: Run) -> Section:
     manifest = run.manifest
     variants = tuple((printable(one.spec), one.digest[:DIGEST_LENGTH]) for one in manifest.variants)
     traces = tuple((printable(one.name), str(one.num_requests), one.digest[:DIGEST_LENGTH]) for one in manifest.traces)
-    seeds = f"Experiment seed {manifest.config.get('seed', DASH)}; {len(manifest.hash_seeds)} hash seeds, one a zygote."
+    seed = printable(str(manifest.config.get("seed", DASH)))
+    seeds = f"Experiment seed {seed}; {len(manifest.hash_seeds)} hash seeds, one a zygote."
     return Section(
         "What was compared",
         (seeds, "Digests are the first letters of SHA-256; manifest.json holds them whole."),
@@ -90,27 +92,19 @@ def _part(row: Row) -> tuple[str, ...]:
 
 def worth(comparisons: pd.DataFrame) -> Section:
     """Absolute effects, beside the step of a whole engine where one ran the same workload at the same size."""
-    engine = comparisons[(comparisons["tier"] == "engine") & (comparisons["metric"] == "step")]
-    steps = engine.groupby(["workload", "num_running"])["baseline_us"].median()
     rows = []
     for row in verdict_rows(comparisons, canaries=False).to_dict("records"):
-        step = float(steps.get((row["workload"], row["num_running"]), math.nan))
-        interval = _interval_us(row)
+        step = engine_step_us(comparisons, row)
         share = format_percent(row["difference_us"] / step) if step > 0 else DASH
         time, difference = format_us(row["baseline_us"]), format_signed_us(row["difference_us"])
-        rows.append((printable(row["cell"]), candidate_label(row), time, difference, interval, format_us(step), share))
+        figures = (time, difference, interval_us(row), format_us(step), share)
+        rows.append((printable(row["cell"]), candidate_label(row), *figures))
     headers = ("cell", "candidate", "baseline", "difference", "95 % interval", "engine step", "share of it")
     note = (
         f"{SIGN_RULE}; times a step; engine step: the same workload and size in the engine tier, {DASH} if not measured"
     )
     aligned: tuple[Align, ...] = ("left", "left", *("right",) * 5)
     return Section("What the effect is worth", (), (Table(headers, tuple(rows), aligned, note),))
-
-
-def _interval_us(row: Row) -> str:
-    low, high = (row["baseline_us"] * row[end] / 100 for end in ("low_pct", "high_pct"))
-    finite = math.isfinite(low) and math.isfinite(high)
-    return f"{format_signed_us(low)} … {format_signed_us(high)}" if finite else DASH
 
 
 def scaling(slopes: pd.DataFrame, crossings: pd.DataFrame, pictures: tuple[Picture, ...]) -> Section:
@@ -139,7 +133,7 @@ def trust(run: Run, comparisons: pd.DataFrame) -> Section:
     )
     return Section(
         "Why to trust it",
-        (_canary(comparisons), excluded, _smallest(comparisons)),
+        (canary(comparisons), excluded, smallest_detectable(comparisons)),
         (_exclusions(comparisons), _intervals(comparisons), _zygotes(run, comparisons)),
     )
 
@@ -151,29 +145,6 @@ def exclusion_rule() -> str:
         for tier, columns in DISTURBANCES.items()
     ]
     return "; ".join(rules)
-
-
-def _canary(comparisons: pd.DataFrame) -> str:
-    rows = verdict_rows(comparisons)
-    rows = rows[rows["canary"]]
-    if rows.empty:
-        return (
-            "No A/A canary: the baseline was not compared with itself, so nothing shows that this job can be trusted."
-        )
-    found = [
-        f"{row['tier']} {row['verdict']} {format_percent(row['effect_pct'] / 100)} "
-        f"{format_interval(row['low_pct'] / 100, row['high_pct'] / 100)}"
-        for row in rows.to_dict("records")
-    ]
-    return f"A/A canary, the baseline compared with itself: {'; '.join(found)}."
-
-
-def _smallest(comparisons: pd.DataFrame) -> str:
-    detectable = verdict_rows(comparisons)["mde_pct"].dropna()
-    if detectable.empty:
-        return "No comparison has pairs enough to tell what it could have seen."
-    low, high = detectable.min(), detectable.max()
-    return f"Minimum detectable effects (seen in 80 of 100 runs) range from {low:.2f} % to {high:.2f} %."
 
 
 def _exclusions(comparisons: pd.DataFrame) -> Table:

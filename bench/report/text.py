@@ -38,6 +38,19 @@ def slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip(".-")[:100] or "unnamed"
 
 
+def names(wanted: list[str]) -> list[str]:
+    """A file name for each, numbered where two would be the same."""
+    made: list[str] = []
+    taken: set[str] = set()
+    for name in map(slug, wanted):
+        number, unique = 2, name
+        while unique.lower() in taken:
+            number, unique = number + 1, f"{name}-{number}"
+        taken.add(unique.lower())
+        made.append(unique)
+    return made
+
+
 def listed(items: list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""

@@ -5,13 +5,16 @@ A package is some 300 MB; only the few scheduler modules of it are kept.
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from bench.errors import HostError
 from bench.variants.source import PACKAGE, PACKAGE_TO_0_8_0, SCHEDULER
@@ -54,19 +57,24 @@ def keep_scheduler(wheel: Path, folder: Path) -> None:
 
 
 def download_wheel(version: str, folder: Path) -> Path:
-    """The wheel of vLLM `version`, which pip puts into `folder`; raises HostError with pip's own last word."""
+    """The wheel of vLLM `version`, which pip puts into `folder`; raises HostError where pip cannot."""
     platforms = [option for tag in _PLATFORMS for option in ("--platform", tag)]
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command += ["--only-binary=:all:", "--python-version", _PYTHON, *platforms, f"vllm=={version}", "-d", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    wheels = sorted(folder.glob("*.whl"))
-    if done.returncode != 0 or not wheels:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or ["no output"]
+    options = ["--no-deps", "--only-binary=:all:", "--python-version", _PYTHON, *platforms, "-d", str(folder)]
+    run_pip(["download", *options, f"vllm=={version}"], f"vLLM {version}")
+    return next(folder.glob("*.whl"))
+
+
+def run_pip(arguments: Sequence[str], wanted: str, variables: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Run pip with `variables` on top of our environment; raises HostError with its last word where it fails."""
+    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
+    done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()] or ["no output"]
+        errors = [line for line in lines if re.match(r"(\w*Error|ERROR):", line)] or lines
         raise HostError(
-            f"vLLM {version} could not be fetched: pip ended with {done.returncode} ({said[-1].strip()[:160]}); "
-            "a package index must be reachable, or put an unpacked package into the folder of sources"
+            f"{wanted} could not be fetched: pip ended with {done.returncode} ({errors[-1][:160]}); "
+            "a package index must be reachable from here"
         )
-    return wheels[0]
 
 
 def _is_kept(path: PurePosixPath) -> bool:

@@ -80,4 +80,4 @@ def read_source(root: Path, version: str) -> SchedulerSource:
         if SCHEDULER in texts:
             return SchedulerSource(version, texts, package)
     expected = root.joinpath(*PACKAGE.split("."), SCHEDULER)
-    raise VariantError(f"{expected}: no such file; expected the scheduler of vLLM {version} there")
+    raise VariantError(f"{expected}: no such file; expected the scheduler there, below the folder that holds `vllm/`")

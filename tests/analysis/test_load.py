@@ -78,7 +78,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "trace at the root": (in_manifest(lambda m: m["traces"][0].update(file="/etc/passwd")), "outside the run folder"),
     "manifest linked": (link("manifest.json"), "manifest.json is a symbolic link"),
     "pairs linked": (link("pairs"), "pairs is a symbolic link"),
-    "pair file linked": (link_pair_file, "not a plain file"),
+    "pair file linked": (link_pair_file, "is a symbolic link"),
     "pair file cut off": (lambda folder: pair_files(folder)[0].write_bytes(b"PAR1 cut"), "not a readable Parquet file"),
     "pair file empty": (lambda folder: pair_files(folder)[0].write_bytes(b""), "not a readable Parquet file"),
     "pair file is a folder": (lambda folder: (folder / "pairs" / "x.parquet").mkdir(), "not a plain file"),

@@ -29,4 +29,6 @@ def typical(typical_run: Run) -> pd.DataFrame:
 
 @pytest.fixture(scope="session")
 def content(typical_run: Run, typical: pd.DataFrame) -> Content:
-    return compose(typical_run, typical)[0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bench.report.plots.style.PNG_DPI", 20)  # pages hold SVG
+        return compose(typical_run, typical)[0]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.report.text import clip, escape_markdown, listed, printable, slug
+from bench.report.text import clip, escape_markdown, listed, names, printable, slug
 
 
 def test_control_and_direction_characters_become_blanks() -> None:
@@ -56,3 +56,7 @@ def test_slug_stays_inside_its_folder(name: str, file: str) -> None:
 
 def test_lists_are_joined_as_people_do() -> None:
     assert [listed(items) for items in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+
+
+def test_names_of_files_differ_even_where_case_does_not_count() -> None:
+    assert names(["a b", "a?b", "A-B", "a-b-2", "…"]) == ["a-b", "a-b-2", "A-B-3", "a-b-2-2", "unnamed"]

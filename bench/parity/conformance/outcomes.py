@@ -22,9 +22,13 @@ _NEEDS = (
         "files of {} from a model hub",
     ),
     (re.compile(r"(?:offline mode is enabled|LocalEntryNotFoundError|couldn't connect to)()"), "a model hub{}"),
+    (re.compile(r"async def functions are not natively supported()"), "a pytest plugin for async tests{}"),
+    (re.compile(r"accelerator device when none is available()"), "a GPU{}"),
     (re.compile(r"(?:Torch not compiled with (CUDA)|No (CUDA) GPUs|(NVIDIA) driver)"), "{}"),
 )
 """How an environment says that it lacks something; the error is looked at first, then what was logged."""
+
+_EXCEPTION = re.compile(r"[\w.]*(Error|Exception|Failed|Exit|Interrupt)(:|$)")
 
 
 @dataclass(frozen=True)
@@ -71,16 +75,15 @@ class Comparison:
 
 
 def reason_of(error: str, logged: str) -> str:
-    """One line: what the test needs that is not here, else the last error that pytest shows."""
-    errors = [line[1:].strip() for line in error.splitlines() if line.startswith("E ")] or error.strip().splitlines()
-    last = errors[-1] if errors else "unknown"
-    for text in ("\n".join(errors), logged):
+    """One line: what the test needs that is not here, else the exception that ends the traceback `error`."""
+    for text in (error, logged):
         for pattern, need in _NEEDS:
-            found = pattern.search(text)
-            if found:
+            if found := pattern.search(text):
                 return f"needs {need.format(next((group for group in found.groups() if group), ''))}"
-    first = next((line for line in errors if re.match(r"[\w.]*(Error|Exception|Failed|Timeout)\b", line)), last)
-    return re.sub(r"\b0x[0-9a-f]+", "0x…", " ".join(first.split()))[:_REASON_LENGTH]
+    lines = [line for line in error.splitlines() if line.strip()] or ["unknown"]
+    exceptions = [line for line in lines if _EXCEPTION.match(line)]
+    last = " ".join((exceptions or lines)[-1].split())
+    return re.sub(r"\b0x[0-9a-f]+", "0x…", last)[:_REASON_LENGTH]
 
 
 def read_outcomes(path: Path) -> dict[str, Outcome]:

@@ -17,11 +17,12 @@ from bench.variants.build import build_root
 from bench.variants.source import installed_version
 
 NEEDED = PurePosixPath("tests/v1/core/test_scheduler.py")
+# Without `tests/conftest.py`: it imports what serves other tests, and packages that are not here.
 _KEPT = ("tests/v1", "tests/__init__.py", "tests/utils.py")
 _INI = "[pytest]\nmarkers =\n    cpu_test\n    skip_global_cleanup\n    slow_test\n    optional\n"
 
 
-def tests_of(vllm_source: Path) -> Path:
+def folder_of_tests(vllm_source: Path) -> Path:
     """A folder of ours that holds the `tests` of a vLLM tree, of a release, or of the one release in a folder.
 
     Raises InputError where there is no such thing, or no tests of the scheduler in it.
@@ -82,7 +83,8 @@ def _unpack(release: Path, folder: Path) -> None:
                 raise InputError(f"{release}: no {NEEDED} in it; expected a source release of vLLM")
             archive.extractall(folder, members, filter="data")
     except (tarfile.TarError, EOFError, OSError) as error:
-        raise InputError(f"{release}: not a source release ({error}); expected a .tar.gz of vLLM") from error
+        reason = " ".join(str(error).split())[:100]
+        raise InputError(f"{release}: not a source release of vLLM (.tar.gz); tarfile says: {reason}") from error
 
 
 def _kept_members(archive: tarfile.TarFile) -> Iterable[tarfile.TarInfo]:

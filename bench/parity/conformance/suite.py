@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.errors import InputError, MeasureError
 from bench.parity.conformance.hub import write_hub_cache
 from bench.parity.conformance.outcomes import Comparison, compare, read_outcomes
-from bench.parity.conformance.source import NEEDED, tests_of
+from bench.parity.conformance.source import NEEDED, folder_of_tests
 from bench.variants import load
 from bench.variants.build import build_root
 
@@ -35,10 +35,10 @@ Progress = Callable[[Mapping[str, int]], None]
 
 def run_conformance(baseline: str, candidate: str, vllm_source: Path, progress: Progress | None = None) -> Comparison:
     """Both sides on the same tests; raises InputError for a wrong source, MeasureError where pytest itself failed."""
-    specs = {"baseline": baseline, "candidate": candidate}
+    specs = {"baseline": from_anywhere(baseline), "candidate": from_anywhere(candidate)}
     for spec in specs.values():
         _ = load(spec).label  # a SPEC that names nothing is refused before anything starts
-    folder = tests_of(vllm_source)
+    folder = folder_of_tests(vllm_source)
     files = scheduler_tests(folder)
     if not files:
         raise InputError(f"{vllm_source}: holds no scheduler tests below {', '.join(SEARCHED)}")
@@ -61,10 +61,18 @@ def scheduler_tests(folder: Path) -> list[str]:
     ]
 
 
-def side_environment() -> dict[str, str]:
+def from_anywhere(spec: str) -> str:
+    """`spec` with the path of its patch made absolute, since the tests run in a folder of their own."""
+    kind, _, rest = spec.partition(":")
+    return f"patch:{Path(rest).resolve()}" if kind == "patch" and rest else spec
+
+
+def side_environment(spec: str) -> dict[str, str]:
     """Offline, with the models' facts, our package, and a stand-in for torchvision where there is none."""
     caches = build_root() / "conformance"
     paths = [str(Path(__file__).resolve().parents[3])]
+    if spec.startswith("class:"):
+        paths.append(str(Path.cwd()))  # where its module is found from here
     if importlib.util.find_spec("torchvision") is None:
         paths.insert(0, str(_STAND_INS))
     return {
@@ -80,15 +88,10 @@ def side_environment() -> dict[str, str]:
 
 
 def side_command(spec: str, outcomes: Path, files: list[str]) -> list[str]:
-    """The pytest of one side; vLLM's conftest is left out, since it imports what serves other tests."""
-    options = [
-        "-q",
-        "--noconftest",
-        "--continue-on-collection-errors",
-        f"--timeout={TEST_TIME_LIMIT_S}",
-        "-W",
-        "ignore",
-    ]
+    """The pytest of one side, which loads the plugin."""
+    # Python's own tracebacks: pytest's fail on the sources of a few tests, and end the whole run with that.
+    options = ["-q", "--tb=native", "-W", "ignore", f"--timeout={TEST_TIME_LIMIT_S}"]
+    options += ["--continue-on-collection-errors"]
     plugins = ["-p", "bench.parity.conformance.plugin", "-p", "no:cacheprovider", "-p", "no:xdist"]
     return [sys.executable, "-m", "pytest", *options, *plugins, "--variant", spec, "--outcomes", str(outcomes), *files]
 
@@ -96,14 +99,15 @@ def side_command(spec: str, outcomes: Path, files: list[str]) -> list[str]:
 def _run_sides(
     specs: Mapping[str, str], outcomes: Mapping[str, Path], folder: Path, files: list[str], progress: Progress | None
 ) -> None:
-    environment = side_environment()
     running: dict[str, subprocess.Popen[bytes]] = {}
     deadline = time.monotonic() + RUN_TIME_LIMIT_S
     try:
         for side, spec in specs.items():
             command = side_command(spec, outcomes[side], files)
             with _log(outcomes[side]).open("wb") as log:
-                running[side] = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+                running[side] = subprocess.Popen(
+                    command, cwd=folder, env=side_environment(spec), stdout=log, stderr=log
+                )
         while any(process.poll() is None for process in running.values()):
             _check(specs, outcomes, running)
             if time.monotonic() > deadline:

@@ -7,7 +7,10 @@ container, so that a list operation left in it fails here as it would in product
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, MutableSequence
 from pathlib import Path
 from typing import Any, overload
@@ -67,8 +70,9 @@ class RunningView(MutableSequence[Any]):
 class RunningAttribute:
     """The attribute `running` of a scheduler class: a view for code below `tests`, the container for all other."""
 
-    def __init__(self, tests: Path) -> None:
+    def __init__(self, tests: Path, keeps_dict: bool) -> None:
         self._tests = f"{tests}/"
+        self._keeps_dict = keeps_dict
 
     def __get__(self, scheduler: Any, owner: type | None = None) -> Any:
         if scheduler is None:
@@ -80,8 +84,7 @@ class RunningAttribute:
         return RunningView(container) if isinstance(container, dict) and self._asked_by_a_test() else container
 
     def __set__(self, scheduler: Any, value: Any) -> None:
-        kept = vars(scheduler).get(_NAME)
-        if isinstance(kept, dict) and isinstance(value, (list, RunningView)) and self._asked_by_a_test():
+        if self._keeps_dict and isinstance(value, (list, RunningView)) and self._asked_by_a_test():
             value = dict.fromkeys(value)
         vars(scheduler)[_NAME] = value
 
@@ -91,4 +94,20 @@ class RunningAttribute:
 
 def show_as_list(scheduler_class: type, tests: Path) -> None:
     """`scheduler_class` and what derives from it show RUNNING to the code below `tests` as a list."""
-    setattr(scheduler_class, _NAME, RunningAttribute(tests))
+    setattr(scheduler_class, _NAME, RunningAttribute(tests, keeps_dict(scheduler_class)))
+
+
+def keeps_dict(scheduler_class: type) -> bool:
+    """True where a constructor has `self.running = {}`: tests also fill schedulers on which none has run."""
+    constructors = [vars(base)["__init__"] for base in scheduler_class.__mro__ if "__init__" in vars(base)]
+    sources = [inspect.getsource(function) for function in constructors if inspect.isfunction(function)]
+    return any(_starts_with_dict(ast.parse(textwrap.dedent(source))) for source in sources)
+
+
+def _starts_with_dict(constructor: ast.Module) -> bool:
+    for node in ast.walk(constructor):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Dict):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(target, ast.Attribute) and target.attr == _NAME for target in targets):
+                return True
+    return False

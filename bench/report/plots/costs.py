@@ -81,9 +81,10 @@ def _handles(variants: list[str]) -> list[Line2D]:
 
 def _dress(axes: Axes, points: pd.DataFrame, slopes: pd.DataFrame) -> None:
     sizes = sorted(points["num_running"].unique())
-    axes.set_xscale("log", base=2)
+    if sizes[0] > 0:
+        axes.set_xscale("log", base=2)
+        axes.set_xlim(sizes[0] / 1.5, sizes[-1] * 1.5)
     axes.xaxis.set_major_locator(FixedLocator(_spread(sizes)))
-    axes.set_xlim(sizes[0] / 1.5, sizes[-1] * 1.5)
     if spans_decades(points["cost_us"].min(), points["cost_us"].max()):
         axes.set_yscale("log")
         axes.text(0.04, 0.97, "log axis", transform=axes.transAxes, fontsize=8, va="top")

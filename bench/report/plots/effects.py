@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from bench.report.headline import verdict_rows
+from bench.report.headline import WORST_FIRST, verdict_rows
 from bench.report.plots.style import BAND, FAINT, INK, WIDTH_IN
 from bench.report.tables import candidate_label
 from bench.report.text import clip, printable
@@ -26,6 +26,7 @@ ROW_IN, HEAD_IN, FOOT_IN = 0.4, 0.5, 1.12  # height of a row, of the title, of a
 AXES_LEFT, AXES_WIDTH = 0.29, 0.37
 VERDICT_AT, FIGURES_AT = 1.05, 1.45  # places of the words right of the axes, in widths of the axes
 LABEL_LENGTH = 30
+MAX_ROWS = 60  # two screens of them; a taller figure is neither read nor opened by every viewer
 MARKERS = {"FASTER": "<", "SLOWER": ">", "EQUIVALENT": "o", "INCONCLUSIVE": "o"}
 COLOURS = {"FASTER": "#0072b2", "SLOWER": "#d55e00", "EQUIVALENT": INK, "INCONCLUSIVE": FAINT, "VOID": "#a00000"}
 
@@ -34,7 +35,7 @@ Row = Mapping[Hashable, Any]
 
 def effects_figure(comparisons: pd.DataFrame) -> Figure:
     """The verdict rows from top to bottom; effects in percent of the baseline, negative = candidate faster."""
-    rows = verdict_rows(comparisons).to_dict("records")
+    rows = shown_rows(comparisons).to_dict("records")
     margin = float(comparisons["margin_pct"].iloc[0])
     height = HEAD_IN + FOOT_IN + ROW_IN * len(rows)
     figure = Figure(figsize=(WIDTH_IN, height))
@@ -53,6 +54,13 @@ def effects_figure(comparisons: pd.DataFrame) -> Figure:
     )
     _legend(figure, margin, height)
     return figure
+
+
+def shown_rows(comparisons: pd.DataFrame) -> pd.DataFrame:
+    """The verdict rows that are drawn: all, or the MAX_ROWS that need attention most, in their own order."""
+    rows = verdict_rows(comparisons)
+    worst = rows["verdict"].map(WORST_FIRST.index).sort_values(kind="stable").index[:MAX_ROWS]
+    return rows.loc[worst.sort_values()]
 
 
 def _scale(axes: Axes, rows: list[dict[Hashable, Any]], margin: float) -> None:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from bench.cli import cli
 from bench.errors import InputError, MeasureError, VariantError
 from bench.parity.conformance.outcomes import Comparison
-from bench.parity.conformance.suite import run_conformance, scheduler_tests, side_environment
+from bench.parity.conformance.suite import from_anywhere, run_conformance, scheduler_tests, side_environment
 
 TESTS = """
 import random, sys, uuid
@@ -115,6 +115,14 @@ def test_wrong_input_is_refused_before_anything_runs(tmp_path: Path) -> None:
         run_conformance("list", "dict", tmp_path)
 
 
+def test_a_patch_and_a_class_named_from_here_are_found_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert from_anywhere("patch:mine.diff") == f"patch:{tmp_path / 'mine.diff'}"
+    assert [from_anywhere(spec) for spec in ("dict", "class:m:C", "patch:")] == ["dict", "class:m:C", "patch:"]
+    assert str(tmp_path) in side_environment("class:m:C")["PYTHONPATH"].split(":")
+    assert str(tmp_path) not in side_environment("dict")["PYTHONPATH"].split(":")
+
+
 def test_tests_that_schedule_are_found_and_those_that_start_an_engine_are_not(tmp_path: Path) -> None:
     folder = write_tree(tmp_path, "")
     core = folder / "tests" / "v1" / "core"
@@ -126,7 +134,7 @@ def test_tests_that_schedule_are_found_and_those_that_start_an_engine_are_not(tm
 
 
 def test_a_side_reaches_no_hub_and_keeps_its_caches_apart() -> None:
-    environment = side_environment()
+    environment = side_environment("dict")
     assert environment["HF_HUB_OFFLINE"] == "1"
     assert "conformance" in environment["HF_HUB_CACHE"]
     assert "conformance" in environment["VLLM_CACHE_ROOT"]

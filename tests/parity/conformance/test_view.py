@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bench.parity.conformance.view import RunningView, show_as_list
+from bench.parity.conformance.view import RunningView, keeps_dict, show_as_list
+from bench.variants import load
 
 HERE = Path(__file__).resolve().parent
 
@@ -17,14 +18,22 @@ def run_elsewhere(code: str, scheduler: Any) -> Any:
     return eval(compiled, {"s": scheduler, "setattr": setattr})
 
 
+class OnList:
+    def __init__(self) -> None:
+        self.running: list[str] = []
+
+
+class OnDict:
+    def __init__(self) -> None:
+        self.running: dict[str, None] = {}
+
+
 def scheduler_with(container: Any) -> Any:
     """A scheduler whose own code has made its queue."""
-
-    class Scheduler:
-        pass
-
-    show_as_list(Scheduler, HERE)
-    scheduler: Any = Scheduler()
+    base = OnDict if isinstance(container, dict) else OnList
+    scheduler_class = type("Scheduler", (base,), {})
+    show_as_list(scheduler_class, HERE)
+    scheduler: Any = object.__new__(scheduler_class)
     vars(scheduler)["running"] = container
     return scheduler
 
@@ -67,6 +76,20 @@ def test_a_list_that_a_test_puts_in_place_fills_the_variants_container() -> None
     scheduler.running = ["b", "a"]
     assert vars(scheduler)["running"] == {"b": None, "a": None}
     assert [*vars(scheduler)["running"]] == ["b", "a"]
+
+
+def test_a_scheduler_on_which_no_constructor_has_run_is_filled_as_its_variant_would() -> None:
+    for base, container in ((OnDict, {"a": None}), (OnList, ["a"])):
+        scheduler_class = type("Scheduler", (base,), {})
+        show_as_list(scheduler_class, HERE)
+        scheduler: Any = object.__new__(scheduler_class)
+        scheduler.running = ["a"]
+        assert vars(scheduler)["running"] == container
+
+
+def test_the_constructor_tells_what_a_variant_keeps() -> None:
+    assert keeps_dict(load("dict").async_scheduler)
+    assert not keeps_dict(load("list").async_scheduler)
 
 
 def test_a_list_that_the_schedulers_code_puts_in_place_stays_one() -> None:

@@ -59,6 +59,14 @@ def test_steps_say_events_phases_unit_and_pairs_in_words(steps: Image) -> None:
         assert word in text
 
 
+def test_effects_draw_what_needs_attention_where_there_is_no_room_for_all() -> None:
+    rows = [row(f"calm-{number}") for number in range(70)]
+    text = words(draw(effects_figure, table(*rows, row("last", verdict="SLOWER"))))
+    assert "last" in text
+    assert "calm-0" in text
+    assert "calm-69" not in text
+
+
 def test_figures_are_the_same_bytes_twice(effects: Image, typical: pd.DataFrame) -> None:
     assert draw(effects_figure, typical) == effects
 
