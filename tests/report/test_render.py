@@ -12,7 +12,7 @@ from bench.report.render import render_report
 from tests.analysis.run_folder import CANARY, Planned, change_manifest, write_run
 
 HOSTILE = "$\\frac{1}$<b>|`../x`\n\x1b[31m@all"
-TINY = (replace(CANARY, pairs=6), Planned(pairs=6), Planned(pairs=6, workload="abort-storm", num_running=64))
+TINY = (replace(CANARY, pairs=6), Planned(pairs=6))
 
 
 def everything(folder: Path) -> dict[str, bytes]:
