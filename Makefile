@@ -47,7 +47,7 @@ mutants: $(STAMP) ## plant every known fault in the dict variant; each must be r
 
 plots: $(STAMP) ## make the plots of the committed reference run again
 	$(BIN)/python -m bench report results/reference
-	cp results/reference/plots/* plots/
+	$(BIN)/python -m bench.report.gallery results/reference plots docs/gallery.md
 
 clean: ## remove .venv and everything generated; results stay
 	rm -rf $(VENV) .build

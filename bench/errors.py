@@ -6,9 +6,12 @@
     │   ├── TraceError                  a trace file, or options of a workload
     │   ├── VariantError                a variant SPEC, or a rewrite that meets unknown code
     │   ├── HostError                   no vLLM, an unsupported vLLM, a missing device
-    │   └── RunFolderError              a run folder that is missing, damaged or not ours
-    └── MeasureError            exit 1  a worker was lost, hung, or raised
-        └── StepTimeoutError                 one scheduler step ran past its time limit
+    │   ├── RunFolderError              a run folder that is missing, damaged or not ours
+    │   └── AccessError                 a token that may not, or a repository that is not there
+    ├── MeasureError            exit 1  a worker was lost, hung, or raised
+    │   └── StepTimeoutError            one scheduler step ran past its time limit
+    └── GitHubError             exit 1  GitHub could not be reached, or answered what nobody expected
+        └── TooLongError                a comment is longer than GitHub takes
 
 A message says what failed, where, found against expected, and what to do next, in one line.
 """
@@ -64,6 +67,18 @@ class MeasureError(BenchError):
 
 class StepTimeoutError(MeasureError):
     """One scheduler step ran past its time limit."""
+
+
+class GitHubError(BenchError):
+    """GitHub could not be reached, or answered what nobody expected."""
+
+
+class TooLongError(GitHubError):
+    """The body of a comment is longer than GitHub takes."""
+
+
+class AccessError(InputError):
+    """The token may not do this, or the repository or pull request is not there."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -28,7 +28,7 @@ from github.GitRef import GitRef
 from github.InputGitTreeElement import InputGitTreeElement
 from github.IssueComment import IssueComment
 
-from bench.errors import BenchError, InputError
+from bench.errors import AccessError, BenchError, GitHubError, TooLongError
 
 TRIES = 6  # with pauses doubling from one second about a minute of trouble is waited out
 MAX_WAIT_S = 900.0  # a rate limit that lasts longer is for another job
@@ -38,18 +38,6 @@ PAGE = 100  # the most that GitHub gives at once
 PAUSE_S = 1.0  # GitHub asks for a second between writes
 
 Result = TypeVar("Result")
-
-
-class GitHubError(BenchError):
-    """GitHub could not be reached, or answered what nobody expected."""
-
-
-class TooLongError(GitHubError):
-    """The body of a comment is longer than GitHub takes."""
-
-
-class AccessError(InputError):
-    """The token may not do this, or the repository or pull request is not there."""
 
 
 @dataclass(frozen=True)
