@@ -1,10 +1,5 @@
 """GitHub's REST API, as far as a pull-request comment needs it: the only module that opens a connection.
 
-    BenchError
-    ├── GitHubError      exit 1  GitHub is down, overloaded or says something unexpected
-    │   └── TooLongError         a comment's body is longer than GitHub takes
-    └── AccessError      exit 2  the token may not do this, or there is no such repository or pull request
-
 Every method may be called again without harm: what is there already is found first. What is written, and where, is the
 business of `bench.report.publish`.
 """

@@ -16,11 +16,11 @@ from bench.analysis.admission import UNTRUSTED
 from bench.analysis.comparisons import compare
 from bench.analysis.load import load_run
 from bench.analysis.scaling import pair_costs
-from bench.errors import BenchError, InputError
+from bench.errors import BenchError, InputError, TooLongError
 from bench.report.comment import MARKER, render_comment
 from bench.report.compose import effects_drawn, scaling_drawn, summary
 from bench.report.content import Content
-from bench.report.github import Repository, TooLongError
+from bench.report.github import Repository
 from bench.report.headline import headlines, void_warning
 
 MAX_PLOTS = 4  # the effects, and cost against size for the first workloads

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.errors import EXIT_FAULT, EXIT_INPUT
+from bench.errors import EXIT_FAULT, EXIT_INPUT, AccessError, GitHubError, TooLongError
 from bench.report.comment import MARKER
-from bench.report.github import MAX_WAIT_S, TRIES, AccessError, GitHubError, Repository, TooLongError
+from bench.report.github import MAX_WAIT_S, TRIES, Repository
 from tests.report.github_server import BOT, NAME, TOKEN, Hub, once, serve
 
 HEAD = "1" * 40

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from bench.errors import EXIT_INPUT, InputError, RunFolderError
+from bench.errors import EXIT_INPUT, AccessError, GitHubError, InputError, RunFolderError
 from bench.report.comment import MARKER
-from bench.report.github import AccessError, GitHubError, Repository
+from bench.report.github import Repository
 from bench.report.publish import Draft, Target, draft, publish
 from tests.analysis.run_folder import CANARY, Planned, write_run
 from tests.report.github_server import BOT, NAME, TOKEN, Hub, once, serve
