@@ -14,7 +14,8 @@ import click
 import bench
 from bench.cli_report import comment, history
 from bench.cli_traces import trace
-from bench.errors import EXIT_DONE, EXIT_INPUT, EXIT_VOID, BenchError, RunFolderError
+from bench.command import run_command
+from bench.errors import EXIT_DONE, EXIT_INPUT, EXIT_VOID, RunFolderError
 
 PATH = click.Path(path_type=Path)
 EPILOG = "Exit codes: 0 done, 1 our own fault, 2 wrong usage or input, 3 void, 4 a regression under --gate."
@@ -28,17 +29,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; the process ends with its exit code."""
-    try:
-        sys.exit(cli.main(prog_name="python -m bench", standalone_mode=False) or EXIT_DONE)
-    except BenchError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(error.exit_code)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        sys.exit(130)
+    run_command(cli, "python -m bench")
 
 
 @cli.command()

@@ -19,7 +19,7 @@ LAYERS = [
     {"parity"},
     {"engine"},
     {"variants", "traces"},
-    {"config", "records"},
+    {"command", "config", "records"},
     {"units", "errors"},
 ]
 """From the top: a module may import from its own layer's package and from every layer below."""
@@ -40,7 +40,7 @@ ONLY_PLACE = {
     "duckdb": {"analysis"},
     "ruptures": {"analysis"},
     "ray": {"measure"},
-    "click": {"cli", "cli_report", "cli_traces", "parity"},
+    "click": {"cli", "cli_report", "cli_traces", "command", "parity"},
 }
 
 

@@ -13,8 +13,8 @@ from time import perf_counter
 import click
 from tqdm import tqdm
 
+from bench.command import run_command
 from bench.errors import EXIT_DONE, EXIT_VOID
-from bench.parity.command import run_command
 from bench.parity.examples import Example, options_of, random_example
 from bench.parity.proof import Proof
 from bench.parity.prover import Prover, pair_of

@@ -12,6 +12,7 @@ import importlib
 import inspect
 import re
 import sys
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -32,26 +33,26 @@ NAMED: dict[str, Rewrite] = {
 
 
 @dataclass(frozen=True)
-class Variant:
+class Variant(ABC):
     """One scheduler implementation; the classes are imported when they are first asked for."""
 
     spec: str
     label: str
 
     @property
+    @abstractmethod
     def digest(self) -> str:
         """SHA-256 of the sources that its classes are made from, as 64 hex digits."""
-        raise NotImplementedError
 
-    @cached_property
+    @property
+    @abstractmethod
     def scheduler(self) -> type:
         """The synchronous scheduler class."""
-        raise NotImplementedError
 
-    @cached_property
+    @property
+    @abstractmethod
     def async_scheduler(self) -> type:
         """The asynchronous scheduler class; raises VariantError where the SPEC gives none."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ import sys
 import click
 import pytest
 
+from bench.command import run_command
 from bench.errors import EXIT_DONE, EXIT_INPUT, EXIT_VOID, VariantError
-from bench.parity.command import run_command
 
 
 @click.command()
