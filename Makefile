@@ -11,7 +11,7 @@ N      ?= 5000
 TORCH_CPU_INDEX ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup bench test check format compat conformance fuzz mutants plots clean
+.PHONY: help setup bench bench-gpu test check format compat conformance fuzz mutants kills lock plots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -20,6 +20,12 @@ setup: $(STAMP) ## build .venv with the pinned CPU stack, or the GPU stack where
 
 bench: $(STAMP) ## compare list and dict: proof, pairs, verdict table; CONFIG=configs/quick.toml
 	$(BIN)/python -m bench run $(CONFIG)
+
+bench-gpu: ## the engine tier on a GPU with a real model's shape; a stack of its own in .venv-gpu
+	@command -v nvidia-smi >/dev/null && nvidia-smi -L | grep -q GPU || \
+	  { echo "error: no GPU: nvidia-smi lists none on this machine; make bench-gpu needs one of 80 GB" >&2; exit 2; }
+	$(MAKE) setup VENV=.venv-gpu
+	.venv-gpu/bin/python -m bench run configs/gpu.toml
 
 test: check ## format, lint, types, then every test
 	$(BIN)/python -m pytest
@@ -45,14 +51,21 @@ fuzz: $(STAMP) ## list against dict on N=5000 random traces
 mutants: $(STAMP) ## plant every known fault in the dict variant; each must be refused
 	PYTHONHASHSEED=0 $(BIN)/python -m bench.parity.mutants
 
+kills: N = 20
+kills: $(STAMP) ## kill a small run N=20 times with -9, resume it each time; nothing finished may be lost or done twice
+	$(BIN)/python -m tests.measure.kills $(N)
+
+lock: $(STAMP) ## take the hashes of requirements/cpu.txt anew, into cpu.lock
+	$(BIN)/python requirements/lock.py
+
 plots: $(STAMP) ## make the plots of the committed reference run again
 	$(BIN)/python -m bench report results/reference
 	$(BIN)/python -m bench.report.gallery results/reference plots docs/gallery.md
 
 clean: ## remove .venv and everything generated; results stay
-	rm -rf $(VENV) .build
+	rm -rf $(VENV) .venv-gpu .build
 
-$(STAMP): requirements/cpu.txt requirements/torch-cpu.txt requirements/gpu.txt pyproject.toml
+$(STAMP): requirements/cpu.lock requirements/uv.lock requirements/torch-cpu.txt requirements/gpu.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "error: no python3 found; install Python 3.11 or newer" >&2; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: $(PYTHON) is older than Python 3.11; name a newer one: make setup PYTHON=…" >&2; exit 2; }

@@ -5,16 +5,21 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
+import pandas as pd
+
 from bench.analysis.comparisons import compare
 from bench.analysis.load import load_run
+from bench.analysis.looks import regressions, unsettled
 from bench.config import Experiment
 from bench.errors import EXIT_DONE, EXIT_FAULT, EXIT_REGRESSION, EXIT_VOID
 from bench.measure.opening import open_campaign
 from bench.measure.plan import describe_plan
 from bench.measure.progress import Reporter
 from bench.records import Manifest
+from bench.report.queue_share import queue_notes
 from bench.report.render import render_report
 from bench.report.tables import verdict_table
+from bench.report.whole_engine import engine_notes
 from bench.variants import load
 
 
@@ -24,27 +29,33 @@ def run_experiment(
     """Measure into `run_dir` and report there; the verdict table and the exit code."""
     campaign = open_campaign(experiment, run_dir, resume=resume, reporter=reporter, cluster=cluster)
     manifest = campaign.measure()
+    if campaign.look_again(unsettled(compare(load_run(run_dir)))):
+        reporter.say("second look: more pairs for what the first look did not settle")
+        manifest = campaign.measure()
     peak_rss_mib = max((c.peak_rss_mib for c in manifest.comparisons), default=0.0)
     reporter.say(f"peak memory of an arm: {peak_rss_mib:.0f} MiB", peak_rss_mib=peak_rss_mib)
     render_report(run_dir)
-    table = compare(load_run(run_dir))
-    verdicts = [verdict for verdict in table["verdict"] if verdict]
-    return verdict_table(table), exit_code(manifest, verdicts, gate=gate)
+    run = load_run(run_dir)
+    table = compare(run)
+    text = "\n".join((verdict_table(table), *queue_notes(run, table), *engine_notes(run, table)))
+    return text, exit_code(manifest, table, gate=gate)
 
 
 def plan_of(experiment: Experiment) -> str:
     """The comparisons that `run_experiment` would measure, as a table."""
     baseline, *candidates = (load(spec) for spec in (experiment.baseline, *experiment.candidates))
+    for variant in (baseline, *candidates):
+        variant.check(is_async=experiment.engine.async_scheduling)
     return describe_plan(experiment, baseline, candidates)
 
 
-def exit_code(manifest: Manifest, verdicts: list[str], *, gate: bool) -> int:
+def exit_code(manifest: Manifest, comparisons: pd.DataFrame, *, gate: bool) -> int:
     """VOID before failure before regression; a regression only counts under `gate`."""
-    if "VOID" in verdicts or any(c.status == "void" for c in manifest.comparisons):
+    if (comparisons["verdict"] == "VOID").any() or any(c.status == "void" for c in manifest.comparisons):
         return EXIT_VOID
     if any(c.status in ("failed", "partial") for c in manifest.comparisons):
         return EXIT_FAULT
-    if gate and "SLOWER" in verdicts:
+    if gate and regressions(comparisons):
         return EXIT_REGRESSION
     return EXIT_DONE
 

@@ -104,7 +104,7 @@ def verify(
 ) -> int:
     """Prove, step by step, that CANDIDATE decides as BASELINE does; exit 3 names the first step that differs."""
     from bench.config import load_engine_options
-    from bench.measure.verify import traces_to_verify, verify_traces
+    from bench.measure.verify import missed_path, traces_to_verify, verify_traces
 
     if trace_file is not None and workloads:
         raise click.UsageError("--trace and --workload exclude each other")
@@ -114,6 +114,8 @@ def verify(
     for name, proof in verify_traces(baseline, candidate, traces, options, step_time_limit):
         alike &= proof.alike
         click.echo(f"{'alike  ' if proof.alike else 'DIFFERS'} {name}: {proof.message}")
+        for missed in missed_path(traces[name], proof) if proof.alike else ():
+            click.echo(f"warning: {name}: the trace missed the path of its workload: {missed}", err=True)
     return EXIT_DONE if alike else EXIT_VOID
 
 
@@ -192,6 +194,38 @@ def variants_build() -> None:
 
     for folder in build_all():
         click.echo(folder)
+
+
+@cli.command()
+@click.option("--config", default=Path("configs/calibrate.toml"), type=PATH, help="The gate: one cell, one variant.")
+@click.option("--aa", default=100, type=click.IntRange(1, 10_000), help="Gates of identical schedulers to have in all.")
+@click.option("--planted", default="0.5,1,2,5", metavar="PCT,…", help="Effects to plant, in % of the step.")
+@click.option("--out", default=Path("results/calibration"), type=PATH, help="Folder; one that exists is gone on with.")
+@click.option("--json-progress", is_flag=True, help="Progress as JSON, one object a line on stderr.")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override a key of the config: dotted key, TOML value.",
+)
+def calibrate(config: Path, aa: int, planted: str, out: Path, json_progress: bool, overrides: tuple[str, ...]) -> None:
+    """Measure how often the verdict cries wolf and how small a change it sees. About 40 s a gate; stop and go on."""
+    from bench.calibrate import Calibration
+    from bench.calibrate import calibrate as run_calibration
+    from bench.config import load_experiment
+    from bench.measure.progress import Reporter
+
+    asked = Calibration(load_experiment(config, overrides), _percentages(planted))
+    for path in run_calibration(asked, out, aa, Reporter(as_json=json_progress)):
+        click.echo(path)
+
+
+def _percentages(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise click.BadParameter(f"{text!r}: expected numbers like 0.5,1,2,5", param_hint="--planted") from None
 
 
 @cli.command()

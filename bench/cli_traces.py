@@ -102,11 +102,12 @@ def trace_show(file: Path, plot: Path | None) -> None:
     from bench.traces.summary import summarise
 
     shown = read_trace(file)
-    click.echo(summarise(shown))
     if plot is not None:
         from bench.report.plots.trace_figure import plot_trace
 
         plot_trace(shown, plot)
+    click.echo(summarise(shown))
+    if plot is not None:
         click.echo(plot)
 
 

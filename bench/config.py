@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from bench.errors import ConfigError, nearest
 
-Tier = Literal["replay", "engine"]
+Tier = Literal["replay", "engine", "serve"]
 Scalar = bool | int | float | str
 
 
@@ -48,7 +48,26 @@ class EngineOptions(Section):
     scheduler_reserve_full_isl: bool = Field(False, description="vLLM's default is true, which hides most preemption")
     watermark: float = Field(0.0, ge=0, lt=1, description="fraction of KV blocks kept free at admission")
     long_prefill_token_threshold: int = Field(0, ge=0, description="tokens; 0: no cap on a prefill chunk")
+    max_loras: int | None = Field(
+        None, ge=0, le=1000, description="adapters in one step, replay tier; absent: what the trace's header asks for"
+    )
+    num_speculative_tokens: int | None = Field(
+        None, ge=0, le=64, description="drafts a request and step, replay tier; absent: what the header asks for"
+    )
+    prefill_schedule_interval: int = Field(
+        1, ge=1, description="steps from one with prefills to the next, as data-parallel engines have it; replay tier"
+    )
+    prefix_cache_reset_interval: int = Field(
+        0, ge=0, description="steps between resets of the prefix cache, which preempt all; 0: none; replay tier"
+    )
     log_stats: bool = Field(True, description="scheduler statistics and events, as `vllm serve` keeps them")
+    gpu_memory_utilization: float | None = Field(
+        None, gt=0, lt=0.5, description="of one arm, and both are on the GPU at once; absent: vLLM's, on a CPU"
+    )
+    enforce_eager: bool = Field(True, description="false: CUDA graphs and compilation, as vLLM serves on a GPU")
+    stand_in_model_ms: float | None = Field(
+        None, gt=0, le=10_000, description="engine tier: simulate a model step of so many ms; absent: the model runs"
+    )
 
 
 class CellGroup(Section):
@@ -100,6 +119,8 @@ class CellGroup(Section):
             raise ValueError("names neither workloads nor traces")
         if self.workloads and not self.num_running:
             raise ValueError("num_running is empty")
+        if self.tier != "engine" and "stand_in_model_ms" in self.sweep:
+            raise ValueError(f"the {self.tier} tier has no simulated model; sweep stand_in_model_ms in the engine tier")
         return self
 
 
@@ -107,8 +128,14 @@ class MeasureOptions(Section):
     """How pairs are taken; see docs/method.md for the reasons."""
 
     pairs: int = Field(20, ge=2, le=10_000, description="pairs a comparison: the replicates of the analysis")
+    max_pairs: int | None = Field(
+        None, ge=3, le=10_000, description="pairs at a second look, where the first settled nothing; absent: one look"
+    )
     zygotes: int = Field(
         4, ge=1, le=1000, description="processes that import vLLM and fork the arms; each has its own hash seed"
+    )
+    forks: int = Field(
+        3, ge=0, le=100, description="times that a pair's arms are forked and timed; 0: once, not forked (engine tier)"
     )
     slice_ms: float = Field(2.5, ge=0.1, le=1000, description="least scheduler time timed together, in ms")
     warmup_steps: int = Field(8, ge=0, le=100_000, description="steps left out after the queue reached its length")
@@ -118,6 +145,32 @@ class MeasureOptions(Section):
         "auto", description="how arms start; auto: forked, but spawned for engines on a GPU"
     )
     canary: bool = Field(True, description="also compare the baseline with itself on the first cell of each tier")
+
+    @model_validator(mode="after")
+    def _second_look_is_larger(self) -> Self:
+        if self.max_pairs is not None and self.max_pairs <= self.pairs:
+            raise ValueError(f"max_pairs is {self.max_pairs}, expected more than pairs ({self.pairs})")
+        return self
+
+
+class ServeOptions(Section):
+    """How the `serve` tier runs its servers and replays a trace by clock; see docs/serving.md."""
+
+    request_rate: float | None = Field(
+        None, gt=0, le=100_000, description="requests a second, Poisson gaps; absent: the trace's own timestamps"
+    )
+    pairs_a_start: int = Field(
+        12, ge=1, le=10_000, description="pairs that the same two servers serve before both are started anew"
+    )
+    idle_s: float = Field(0.5, ge=0, le=600, description="rest before each replay, in s")
+    ttft_slo_ms: float | None = Field(None, gt=0, description="goodput counts a request only with a TTFT up to this")
+    tpot_slo_ms: float | None = Field(None, gt=0, description="goodput counts a request only with a TPOT up to this")
+    e2el_slo_ms: float | None = Field(None, gt=0, description="goodput counts a request only with an E2EL up to this")
+    port: int | None = Field(
+        None, ge=1, le=65_534, description="the baseline's; the candidate's is the next one; absent: any two free ones"
+    )
+    start_limit_s: float = Field(300.0, gt=0, le=7200, description="a server that is not healthy by then is given up")
+    request_limit_s: float = Field(60.0, gt=0, le=7200, description="a request that takes longer hangs, in s")
 
 
 class VerdictOptions(Section):
@@ -141,6 +194,7 @@ class Experiment(Section):
     engine: EngineOptions = Field(default_factory=EngineOptions)
     cells: tuple[CellGroup, ...] = Field(min_length=1)
     measure: MeasureOptions = Field(default_factory=MeasureOptions)
+    serve: ServeOptions = Field(default_factory=ServeOptions)
     verdict: VerdictOptions = Field(default_factory=VerdictOptions)
 
     @field_validator("candidates", "cells", mode="before")
@@ -154,6 +208,16 @@ class Experiment(Section):
         if len(set(value)) != len(value):
             raise ValueError("names a candidate twice")
         return value
+
+    @model_validator(mode="after")
+    def _simulates_only_in_the_engine_tier(self) -> Self:
+        other = next((group.tier for group in self.cells if group.tier != "engine"), None)
+        if self.engine.stand_in_model_ms is not None and other is not None:
+            raise ValueError(
+                f"engine.stand_in_model_ms is for the engine tier and this file has {other} cells; "
+                "name it in the sweep of the engine cells"
+            )
+        return self
 
 
 def load_experiment(path: Path, overrides: Sequence[str] = ()) -> Experiment:
@@ -249,6 +313,7 @@ def _section_at(location: Sequence[int | str]) -> type[Section]:
         "engine": EngineOptions,
         "cells": CellGroup,
         "measure": MeasureOptions,
+        "serve": ServeOptions,
         "verdict": VerdictOptions,
     }
     names = [part for part in location if isinstance(part, str)]
@@ -262,6 +327,7 @@ def describe_options() -> Iterator[tuple[str, str, str]]:
         ("engine.", EngineOptions),
         ("cells.", CellGroup),
         ("measure.", MeasureOptions),
+        ("serve.", ServeOptions),
         ("verdict.", VerdictOptions),
     ]
     for prefix, section in sections:

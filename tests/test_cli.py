@@ -1,4 +1,4 @@
-"""The command line as a user meets it: exit codes, one clear line for each wrong input, what is printed where."""
+"""The command line as a user meets it: exit codes, and what is printed where; wrong input has a table of its own."""
 
 from __future__ import annotations
 
@@ -99,57 +99,6 @@ def test_variants_are_listed_and_their_diff_printed() -> None:
     diff = bench("variants", "diff", "dict")
     assert diff.stdout.startswith("--- a/vllm/v1/core/sched/scheduler.py")
     assert "+        self.running: dict[Request, None] = {}" in diff.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["run", "no.toml"], "no such file"),
-        (["run"], "Missing argument"),
-        (["run", "{config}", "--set", "measure.paris=3"], 'did you mean "pairs"?'),
-        (["run", "{config}", "--set", "measure.pairs=x"], "valid integer"),
-        (["run", "{config}", "--set", "candidates=['dct']"], 'unknown variant "dct"; did you mean "dict"?'),
-        (["run", "{config}", "--set", "cells.0.workloads=['stedy-decode']"], 'did you mean "steady-decode"?'),
-        (["run", "{config}", "--set", "cells.0.options={stepz=3}"], 'did you mean "steps"?'),
-        (["run", "{config}", "--set", "cells.0.options={steps=0}"], "steps is 0"),
-        (["run", "{config}", "--set", "engine.kv_tokens=8"], "can never fit"),
-        (["run", "{config}", "--set", "engine.model=nope"], "neither a shipped model nor a folder"),
-        (["run", "{config}", "--resume"], "--resume needs --out"),
-        (["run", "{config}", "--resume", "--out", "{folder}/none"], "manifest.json cannot be read"),
-        (["run", "{config}", "--out", "{folder}"], "exists and is not empty"),
-        (["run", "{config}", "--out", "{config}/below"], "cannot be made"),
-        (["verify"], "Missing option '--candidate'"),
-        (["verify", "--candidate", "dct"], 'did you mean "dict"?'),
-        (["verify", "--candidate", "dict", "--workload", "nope"], "no such workload"),
-        (["verify", "--candidate", "dict", "--trace", "{folder}/none.jsonl"], "none.jsonl"),
-        (["verify", "--candidate", "dict", "--trace", "{config}"], "small.toml"),
-        (["verify", "--candidate", "dict", "--num-running", "0"], "0 is not in the range"),
-        (["verify", "--candidate", "dict", "--workload", "preemption", "--trace", "x"], "exclude each other"),
-        (["verify", "--candidate", "dict", "--set", "engine.blck_size=4"], 'did you mean "block_size"?'),
-        (["verify", "--candidate", "dict", "--set", "measure.pairs=4"], "expected engine.KEY=VALUE"),
-        (["trace", "generate", "nope", "-o", "{folder}/t.jsonl"], "no such workload"),
-        (["trace", "generate", "preemption", "-o", "{folder}/t.jsonl", "--num-running", "2"], "num_running is 2"),
-        (["trace", "generate", "steady-decode", "-o", "{folder}/none/t.jsonl"], "none/t.jsonl"),
-        (["trace", "generate", "steady-decode", "-o", "{folder}/t.jsonl", "--set", "steps"], "steps"),
-        (["trace", "show", "{folder}/none.jsonl"], "none.jsonl"),
-        (["trace", "show", "{folder}"], "{folder}"),
-        (["variants", "diff", "dct"], 'did you mean "dict"?'),
-        (["report", "{folder}/none"], "none"),
-        (["report", "{folder}"], "manifest.json"),
-        (["no-such-command"], "No such command"),
-    ],
-)
-def test_wrong_input_is_one_clear_line_and_exit_code_2(
-    config: Path, tmp_path: Path, arguments: list[str], message: str
-) -> None:
-    places = {"{config}": str(config), "{folder}": str(tmp_path)}
-    done = bench(*(places.get(a[:8], a[:8]) + a[8:] if a.startswith("{") else a for a in arguments))
-    assert done.returncode == 2, done.stderr
-    assert message.format(folder=tmp_path) in done.stderr
-    assert "Traceback" not in done.stderr
-    assert len([line for line in done.stderr.splitlines() if line.lower().startswith("error")]) == 1
-    assert done.stdout == ""
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["small.toml"]
 
 
 def test_no_vllm_is_one_clear_line(tmp_path: Path, config: Path) -> None:

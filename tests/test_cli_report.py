@@ -53,23 +53,6 @@ def test_dry_run_prints_the_comment_and_needs_no_token(folder: Path) -> None:
     assert "nothing was sent" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--pull-request", "7"], "GITHUB_TOKEN: that environment variable is empty or not set"),
-        ([], "either --pull-request or --head-sha"),
-        (["--pull-request", "0"], "0 is not in the range"),
-        (["--pull-request", "7", "--api-url", "http://elsewhere.example"], "expected https"),
-    ],
-)
-def test_wrong_use_is_one_clear_line_and_exit_code_2(folder: Path, arguments: list[str], message: str) -> None:
-    done = bench("comment", str(folder), "--repository", NAME, *arguments)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-
-
 def test_damaged_folder_is_refused_before_anything_is_sent(folder: Path) -> None:
     (folder / "manifest.json").write_text("{")
     with serve() as hub:

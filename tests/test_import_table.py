@@ -12,7 +12,7 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"cli_report", "cli_traces"},
-    {"chain"},
+    {"chain", "calibrate"},
     {"report"},
     {"analysis"},
     {"measure"},
@@ -40,6 +40,7 @@ ONLY_PLACE = {
     "duckdb": {"analysis"},
     "ruptures": {"analysis"},
     "ray": {"measure"},
+    "aiohttp": {"measure"},
     "click": {"cli", "cli_report", "cli_traces", "command", "parity"},
 }
 

@@ -5,12 +5,16 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from bench.records import COMPARISONS, PAIRS, STEPS, Manifest
+from bench.records import CHUNKS, COMPARISONS, PAIRS, PROBE, REQUESTS, STEPS, Manifest
 
 RESULTS = Path("docs/results.md")
 
 
-@pytest.mark.parametrize(("table", "columns"), [("steps", STEPS), ("pairs", PAIRS), ("comparisons", COMPARISONS)])
+TABLES = [("steps", STEPS), ("pairs", PAIRS), ("probe", PROBE), ("comparisons", COMPARISONS)]
+TABLES += [("requests", REQUESTS), ("chunks", CHUNKS)]
+
+
+@pytest.mark.parametrize(("table", "columns"), TABLES)
 def test_docs_describe_every_column_with_its_unit(table: str, columns: tuple) -> None:
     text = RESULTS.read_text(encoding="utf-8")
     section = text.partition(f"## `{table}")[2].partition("\n## ")[0]

@@ -19,9 +19,12 @@ import pyarrow.parquet as pq
 from bench.analysis.estimates import Estimate, estimate
 from bench.analysis.files import replace_file
 from bench.analysis.hosts import mixed_hosts
+from bench.analysis.latencies import beyond_scheduler, latency_estimates
 from bench.analysis.load import Run
-from bench.analysis.metrics import BESIDE, GATING, METRICS, Metric
+from bench.analysis.metrics import BESIDE, GATING, METRICS, SERVE, Metric
+from bench.analysis.noise import unfit_host
 from bench.analysis.slices import Slices, slices_of
+from bench.analysis.statistics import holm
 from bench.analysis.verdicts import Evidence, Limits, Ruling, doubts_canary, judge, withhold
 from bench.records import COMPARISONS, ComparisonRecord
 from bench.units import format_percent
@@ -42,6 +45,8 @@ def compare(run: Run) -> pd.DataFrame:
     doubts = _canary_doubts(findings, run.limits)
     rows = [row for finding in findings for row in _rows(finding, doubts.get(finding.record.tier, ""), run.limits)]
     table = pd.DataFrame(rows, columns=[column.name for column in COMPARISONS])
+    judged = table["gating"].astype(bool) & ~table["canary"].astype(bool)
+    table.loc[judged, "p_holm"] = holm(table.loc[judged, "p_value"].to_numpy(dtype="float64"))
     return table.astype({column.name: PANDAS_TYPES[column.type] for column in COMPARISONS})
 
 
@@ -71,17 +76,28 @@ class _Finding:
 
 def _find(run: Run, record: ComparisonRecord) -> _Finding:
     slices, gating = slices_of(run, record.id), GATING[record.tier]
-    void, failed = _why_void(record), _why_failed(record, slices)
+    void, failed = _why_void(record), _why_failed(record, len(slices.undisturbed) + len(run.requests_of(record.id)))
     if void or failed:
         evidence = Evidence(num_pairs=0, void=void, failed=failed)
         return _Finding(record, math.nan, {gating: None}, evidence, judge(evidence, run.limits))
-    metrics = [metric for metric in METRICS[record.tier] if metric == gating or slices.takes_time(metric.column)]
-    estimates = {metric: estimate(slices, metric.column, run.limits.margin) for metric in metrics}
+    estimates = _estimates(run, record, slices)
     beside = BESIDE.get(record.tier)
     evidence = _evidence(estimates[gating], slices.excluded, estimates.get(beside) if beside else None)
-    evidence = replace(evidence, mixed=mixed_hosts(run, record.id))
+    evidence = replace(
+        evidence, tails=run.tails_of(record), mixed=mixed_hosts(run, record.id), unfit=unfit_host(run, record.tier)
+    )
     ruling = judge(evidence, run.limits)
+    if record.tier == SERVE:
+        ruling = beyond_scheduler(ruling, estimates)
     return _Finding(record, slices.excluded, estimates, evidence, _remarked(ruling, estimates[gating], record))
+
+
+def _estimates(run: Run, record: ComparisonRecord, slices: Slices) -> dict[Metric, Estimate]:
+    if record.tier == SERVE:
+        return latency_estimates(run, record.id, run.limits.margin, run.tails_of(record))
+    gating, metrics = GATING[record.tier], METRICS[record.tier]
+    shown = [metric for metric in metrics if metric == gating or slices.takes_time(metric.column)]
+    return {metric: estimate(slices, metric.column, run.limits.margin, run.tails_of(record)) for metric in shown}
 
 
 def _why_void(record: ComparisonRecord) -> str:
@@ -94,19 +110,19 @@ def _why_void(record: ComparisonRecord) -> str:
     return ""
 
 
-def _why_failed(record: ComparisonRecord, slices: Slices) -> str:
+def _why_failed(record: ComparisonRecord, num_measured: int) -> str:
     if record.status == "failed":
         return _one_line(f"measuring failed: {record.message or 'no message was saved'}")
-    return "" if slices.undisturbed.size else "no pair was measured; go on with `run --resume`"
+    return "" if num_measured else "no pair was measured; go on with `run --resume`"
 
 
 def _evidence(figures: Estimate, excluded: float, beside: Estimate | None) -> Evidence:
     return Evidence(
         num_pairs=figures.num_pairs,
         effect=figures.effect,
-        interval=figures.interval,
-        interval90=figures.interval90,
-        other_clock=beside.interval if beside else None,
+        interval=figures.judged,
+        equivalence=figures.equivalence,
+        other_clock=beside.judged if beside else None,
         excluded=excluded,
         pairs_to_settle=figures.pairs_to_settle,
     )
@@ -157,6 +173,8 @@ def _identity(record: ComparisonRecord, metric: Metric, limits: Limits) -> Row:
         "metric": metric.name,
         "clock": metric.clock,
         "gating": metric == GATING[record.tier],
+        "look": record.look,
+        "p_holm": math.nan,
         "margin_pct": 100 * limits.margin,
         "verdict": "",
         "reason": "",
@@ -175,6 +193,8 @@ def _figures(figures: Estimate | None) -> Row:
         "effect_pct": 100 * figures.effect,
         "low_pct": 100 * figures.interval[0],
         "high_pct": 100 * figures.interval[1],
+        "judged_low_pct": 100 * figures.judged[0],
+        "judged_high_pct": 100 * figures.judged[1],
         "low90_pct": 100 * figures.interval90[0],
         "high90_pct": 100 * figures.interval90[1],
         "all_slices_pct": 100 * figures.all_slices,

@@ -12,33 +12,25 @@ from typing import Literal
 import numpy as np
 
 from bench.analysis import statistics
+from bench.analysis.inference import Inference, infer
+from bench.analysis.looks import ONE_LOOK, Tails
 from bench.analysis.slices import Slices, Times
-from bench.analysis.statistics import UNBOUNDED, Components, Floats, Interval, PairScores
+from bench.analysis.statistics import Components, Floats, PairScores
 from bench.units import NS_PER_US
 
-Score = Literal["median", "sums"]
+Score = Literal["median", "sums", "mean", "p50", "p99"]  # the last three: latencies of the serve tier
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """One metric's figures; effects and intervals are fractions, `sd` is that of the log-ratio, times are µs a step."""
+class Estimate(Inference):
+    """One metric's figures: what its pairs say, and the times, in µs a step, that they were made of."""
 
-    num_pairs: int
     num_slices: int
     baseline_us: float
     candidate_us: float
-    effect: float
-    interval: Interval
-    interval90: Interval
     all_slices: float
     other_score: float
     score: Score
-    t_interval: Interval
-    bca_interval: Interval
-    p_value: float
-    sd: float
-    detectable: float
-    pairs_to_settle: int
 
     @property
     def difference_us(self) -> float:
@@ -46,7 +38,7 @@ class Estimate:
         return self.baseline_us * self.effect
 
 
-def estimate(slices: Slices, column: str, margin: float) -> Estimate:
+def estimate(slices: Slices, column: str, margin: float, tails: Tails = ONE_LOOK) -> Estimate:
     """The figures of `column` over the undisturbed slices; nan where there is no pair to tell.
 
     Judged on the median of a pair's slices, unless the sums differ from it by more than half the margin: then the
@@ -59,24 +51,14 @@ def estimate(slices: Slices, column: str, margin: float) -> Estimate:
     judging = judging[np.isfinite(judging)]
     everything = slices.times(column, everything=True)
     unfiltered = statistics.pair_scores(everything.baseline_ns, everything.candidate_ns, everything.pair)
-    sd = statistics.pair_sd(judging)
     return Estimate(
-        num_pairs=judging.size,
+        **vars(infer(judging, margin, tails)),
         num_slices=times.pair.size,
         baseline_us=_us_a_step(times, times.baseline_ns),
         candidate_us=_us_a_step(times, times.candidate_ns),
-        effect=_centre(judging),
-        interval=_fractions(statistics.signed_rank_interval(judging, 0.95)),
-        interval90=_fractions(statistics.signed_rank_interval(judging, 0.90)),
         all_slices=_centre(unfiltered.sums if score == "sums" else unfiltered.medians),
         other_score=_centre(beside),
         score=score,
-        t_interval=_fractions(statistics.t_interval(judging)),
-        bca_interval=_fractions(statistics.bca_interval(judging)),
-        p_value=statistics.signed_rank_p(judging),
-        sd=sd,
-        detectable=_fraction(statistics.minimum_detectable_effect(sd, judging.size)),
-        pairs_to_settle=statistics.pairs_to_settle(statistics.hodges_lehmann(judging), sd, math.log1p(margin)),
     )
 
 
@@ -103,13 +85,4 @@ def _us_a_step(times: Times, spent_ns: Floats) -> float:
 
 
 def _centre(scores: Floats) -> float:
-    return _fraction(statistics.hodges_lehmann(scores[np.isfinite(scores)]))
-
-
-def _fractions(interval: Interval) -> Interval:
-    low, high = interval
-    return (_fraction(low), _fraction(high)) if interval != UNBOUNDED else UNBOUNDED
-
-
-def _fraction(score: float) -> float:
-    return math.expm1(score)
+    return math.expm1(statistics.hodges_lehmann(scores[np.isfinite(scores)]))

@@ -5,17 +5,12 @@ What is inside is trusted after that; what it means is the business of the other
 
 from __future__ import annotations
 
-import glob
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from bench.analysis.admission import (
@@ -23,34 +18,48 @@ from bench.analysis.admission import (
     Bounds,
     admit_folder,
     admit_manifest,
-    one_line,
     read_json,
     read_table,
     visible,
 )
-from bench.analysis.metrics import TIERS
+from bench.analysis.looks import Tails, tails_of
+from bench.analysis.metrics import SERVE, TIERS
+from bench.analysis.raw_tables import (
+    ARMS,
+    PAIR_FILE,
+    check_columns,
+    check_known,
+    check_total,
+    files_of,
+    frame,
+    pair_files,
+)
+from bench.analysis.served_tables import check_chunks, read_requests
+from bench.analysis.slice_tables import check_slices, read_slices
 from bench.analysis.verdicts import Limits
 from bench.config import VerdictOptions
 from bench.errors import RunFolderError
-from bench.records import FORMAT, PAIRS, STEPS, Column, ComparisonRecord, Manifest
+from bench.records import CHUNKS, FORMAT, STEPS, Column, ComparisonRecord, Manifest
 
-ARMS = ("baseline", "candidate")
-PAIR_FILE = re.compile(r"(?P<comparison>.+)--p(?P<pair>\d{3,})\.parquet", re.ASCII)
-SLICE_KEYS = ["comparison", "pair", "slice"]
+__all__ = ["ARMS", "PAIR_FILE", "Run", "load_run"]
+
+MAX_HELD_ROWS = 500_000  # slices kept for whoever asks next: all of a usual run, 150 MB at most
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder that was found sound; `pairs` has the columns of `bench.records.PAIRS`, a row a slice and arm.
+    """A run folder that was found sound; its rows stay on disk until they are asked for.
 
-    A run that stopped early loads too: its `manifest.status` says so. Steps stay on disk until asked for.
+    `requests` has the columns of `bench.records.REQUESTS`, a row a request and arm of the serve tier. A run that
+    stopped early loads too: its `manifest.status` says so.
     """
 
     path: Path
     manifest: Manifest
-    pairs: pd.DataFrame
+    requests: pd.DataFrame
     limits: Limits
     bounds: Bounds = OWN
+    _slices: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False, compare=False)
 
     def comparison(self, comparison_id: str) -> ComparisonRecord:
         """The record of one comparison; raises RunFolderError for an unknown id."""
@@ -59,16 +68,38 @@ class Run:
                 return record
         raise RunFolderError(f"run {self.path}: no comparison {comparison_id!r} in manifest.json")
 
+    def tails_of(self, record: ComparisonRecord) -> Tails:
+        """The errors that the look at this comparison may make."""
+        measure = self.manifest.config.get("measure", {})
+        return tails_of(record.look, looks_twice=isinstance(measure, dict) and measure.get("max_pairs") is not None)
+
     def pairs_of(self, comparison_id: str) -> pd.DataFrame:
-        """The slices of one comparison, ordered by pair, slice and arm."""
-        return self.pairs[self.pairs["comparison"] == comparison_id]
+        """The slices of one comparison, ordered by pair, arm and slice, with the columns of `bench.records.PAIRS`."""
+        if comparison_id not in self._slices:
+            rows = read_slices(self.path, comparison_id, self.bounds)
+            if len(rows) + sum(map(len, self._slices.values())) > MAX_HELD_ROWS:
+                self._slices.clear()
+            self._slices[comparison_id] = rows
+        return self._slices[comparison_id]
+
+    def requests_of(self, comparison_id: str) -> pd.DataFrame:
+        """The requests of one comparison of the serve tier, ordered by pair, arm and arrival."""
+        return self.requests[self.requests["comparison"] == comparison_id]
 
     def steps_of(self, comparison_id: str, columns: Sequence[str]) -> pd.DataFrame:
         """The given columns of the steps of one comparison, read now; empty where none were saved."""
-        files = _pair_files(self.path / "steps", f"{glob.escape(comparison_id)}--p*.parquet")
-        files = [file for file in files if _name_of(file).group("comparison") == comparison_id]
-        wanted = [column for column in STEPS if column.name in columns]
-        return _frame([read_table(file, wanted, self.bounds) for file in files], wanted)
+        return self._rows_of("steps", STEPS, comparison_id, columns)
+
+    def chunks_of(self, comparison_id: str, columns: Sequence[str]) -> pd.DataFrame:
+        """The given columns of the streamed chunks of one comparison of the serve tier, read now."""
+        return self._rows_of("chunks", CHUNKS, comparison_id, columns)
+
+    def _rows_of(
+        self, folder: str, schema: Sequence[Column], comparison_id: str, columns: Sequence[str]
+    ) -> pd.DataFrame:
+        wanted = [column for column in schema if column.name in columns]
+        files = files_of(self.path / folder, comparison_id)
+        return frame([read_table(file, wanted, self.bounds) for file in files], wanted)
 
 
 def load_run(run_dir: Path, bounds: Bounds = OWN) -> Run:
@@ -89,10 +120,11 @@ def _load(run_dir: Path, bounds: Bounds) -> Run:
     admit_folder(path, bounds)
     manifest, limits = _read_manifest(path / "manifest.json", bounds)
     known = {record.id for record in manifest.comparisons}
-    _check_steps(_pair_files(path / "steps"), known, bounds)
-    pairs = _read_pairs(_pair_files(path / "pairs"), known, bounds)
-    _check_complete(path, manifest, pairs)
-    return Run(path, manifest, pairs, limits, bounds)
+    _check_steps(pair_files(path / "steps"), known, bounds)
+    check_chunks(path, known, bounds)
+    num_pairs, requests = check_slices(path, known, bounds), read_requests(path, known, bounds)
+    _check_complete(path, manifest, num_pairs, requests)
+    return Run(path, manifest, requests, limits, bounds)
 
 
 def _read_manifest(file: Path, bounds: Bounds) -> tuple[Manifest, Limits]:
@@ -135,112 +167,23 @@ def _check_comparisons(file: Path, manifest: Manifest) -> None:
             raise RunFolderError(f"{file}: trace {trace.name!r} is at {trace.file!r}, outside the run folder")
 
 
-def _pair_files(folder: Path, pattern: str = "*.parquet") -> list[Path]:
-    files = sorted(folder.glob(pattern))
-    for file in files:
-        if file.is_symlink() or not file.is_file():
-            raise RunFolderError(f"{file}: not a plain file; a run folder holds its own files")
-        _name_of(file)
-    return files
-
-
-def _name_of(file: Path) -> re.Match[str]:
-    match = PAIR_FILE.fullmatch(file.name)
-    if match is None:
-        raise RunFolderError(f"{file}: unexpected name, expected COMPARISON--pNNN.parquet")
-    return match
-
-
-def _check_known(file: Path, known: set[str]) -> None:
-    comparison = _name_of(file).group("comparison")
-    if comparison not in known:
-        raise RunFolderError(f"{file}: comparison {comparison!r} is not in manifest.json")
-
-
 def _check_steps(files: list[Path], known: set[str], bounds: Bounds) -> None:
     rows = 0
     for file in files:
-        rows += _check_columns(file, STEPS)
-        _check_known(file, known)
-    _check_total(files, rows, 10 * bounds.total_rows)  # read one comparison at a time
+        rows += check_columns(file, STEPS)
+        check_known(file, known)
+    check_total(files, rows, 10 * bounds.total_rows)  # read one comparison at a time
 
 
-def _read_pairs(files: list[Path], known: set[str], bounds: Bounds) -> pd.DataFrame:
-    tables, rows = [], 0
-    for file in files:
-        rows += _check_columns(file, PAIRS)
-        _check_total(files, rows, bounds.total_rows)
-        _check_known(file, known)
-        table = read_table(file, PAIRS, bounds)
-        _check_rows(file, table)
-        tables.append(table)
-    pairs = _frame(tables, PAIRS)
-    return pairs.sort_values([*SLICE_KEYS, "arm"], kind="stable", ignore_index=True)
-
-
-def _check_total(files: list[Path], rows: int, most: int) -> None:
-    if rows > most:
-        raise RunFolderError(f"{files[0].parent}: {rows} rows or more, expected at most {most}")
-
-
-def _check_columns(file: Path, columns: Sequence[Column]) -> int:
-    """The number of rows that the file says it has."""
-    try:
-        metadata = pq.read_metadata(file)
-        schema = metadata.schema.to_arrow_schema()
-    except (OSError, pa.ArrowException) as error:
-        raise RunFolderError(f"{file}: not a readable Parquet file ({one_line(error)})") from error
-    for column in columns:
-        if column.name not in schema.names:
-            raise RunFolderError(f"{file}: column {column.name!r} is missing")
-        found = str(schema.field(column.name).type).replace("large_string", "string").replace("double", "float64")
-        if found != column.type:
-            raise RunFolderError(f"{file}: column {column.name!r} has type {found}, expected {column.type}")
-    return int(metadata.num_rows)
-
-
-def _check_rows(file: Path, table: Any) -> None:
-    if table.num_rows == 0:
-        raise RunFolderError(f"{file}: holds no slice")
-    for column in PAIRS:
-        if table[column.name].null_count:
-            raise RunFolderError(f"{file}: column {column.name!r} has an empty value")
-        if column.unit in ("ns", "ms") and not _is_duration(table[column.name].to_numpy()):
-            raise RunFolderError(f"{file}: column {column.name!r} has a value that is not a duration, expected ≥ 0")
-    name, frame = _name_of(file), table.to_pandas()
-    if set(frame["comparison"]) != {name.group("comparison")} or set(frame["pair"]) != {int(name.group("pair"))}:
-        raise RunFolderError(f"{file}: comparison or pair inside differs from the file's name")
-    if not set(frame["arm"]) <= set(ARMS):
-        raise RunFolderError(
-            f"{file}: arm {sorted(set(frame['arm']) - set(ARMS))[0]!r}, expected baseline or candidate"
-        )
-    arms = {arm: frame[frame["arm"] == arm].sort_values("slice")[["slice", "num_steps"]].to_numpy() for arm in ARMS}
-    if not np.array_equal(arms["baseline"], arms["candidate"]) or frame.duplicated(["slice", "arm"]).any():
-        raise RunFolderError(
-            f"{file}: the two arms differ in their slices or steps; a pair runs the same steps in both"
-        )
-    if (frame["num_steps"] < 1).any():
-        raise RunFolderError(f"{file}: a slice has no step, expected num_steps ≥ 1")
-
-
-def _is_duration(values: Any) -> bool:
-    return bool(np.isfinite(values).all() and (values >= 0).all())
-
-
-def _frame(tables: Sequence[Any], columns: Sequence[Column]) -> pd.DataFrame:
-    schema = pa.schema([(column.name, pa.type_for_alias(column.type)) for column in columns])
-    parts = [table.select(schema.names).cast(schema) for table in tables]
-    frame: pd.DataFrame = pa.concat_tables([schema.empty_table(), *parts]).to_pandas()
-    return frame
-
-
-def _check_complete(path: Path, manifest: Manifest, pairs: pd.DataFrame) -> None:
-    found = pairs.groupby("comparison")["pair"].nunique()
+def _check_complete(path: Path, manifest: Manifest, num_pairs: Mapping[str, int], requests: pd.DataFrame) -> None:
+    served: Mapping[Any, int] = requests.groupby("comparison")["pair"].nunique().to_dict()
+    found: dict[str, Mapping[Any, int]] = {"pairs": num_pairs, "requests": served}
     for record in manifest.comparisons:
-        present = int(found.get(record.id, 0))
+        folder = "requests" if record.tier == SERVE else "pairs"
+        present = int(found[folder].get(record.id, 0))
         if record.status in ("measured", "partial") and present < record.num_pairs:
             expected = f"manifest.json counts {record.num_pairs} pairs of {record.id!r}"
-            raise RunFolderError(f"run {path}: {expected}, pairs/ holds {present}")
+            raise RunFolderError(f"run {path}: {expected}, {folder}/ holds {present}")
 
 
 def _first_problem(error: ValidationError) -> str:

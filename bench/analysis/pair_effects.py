@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import statistics
+from bench.analysis.latencies import served_pair_effects
 from bench.analysis.load import Run
-from bench.analysis.metrics import GATING
+from bench.analysis.metrics import GATING, SERVE
 from bench.analysis.slices import slices_of
 
 
@@ -19,6 +20,8 @@ def pair_effects(run: Run, comparison_id: str, score: str) -> pd.DataFrame:
 
     Undisturbed slices of the gating clock; pairs without one, or without time in an arm, are left out.
     """
+    if run.comparison(comparison_id).tier == SERVE:
+        return served_pair_effects(run, comparison_id, GATING[SERVE])
     slices = slices_of(run, comparison_id)
     times = slices.times(GATING[run.comparison(comparison_id).tier].column)
     scored = statistics.pair_scores(times.baseline_ns, times.candidate_ns, times.pair)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bench.analysis import statistics
 from bench.analysis.load import ARMS, Run
-from bench.analysis.metrics import GATING
+from bench.analysis.metrics import GATING, SERVE
 from bench.analysis.slices import slices_of
 from bench.units import NS_PER_US
 
@@ -27,6 +27,8 @@ def quantile_shift(run: Run, comparison_id: str) -> pd.DataFrame:
     Hodges–Lehmann estimate of the pairs' log-ratios with its exact 95 % signed-rank interval. `num_steps` is that of
     the shortest pair: p99 of fewer than a hundred steps is close to their maximum. Empty where no steps were saved.
     """
+    if run.comparison(comparison_id).tier == SERVE:  # its steps differ between the arms; requests have quantiles
+        return pd.DataFrame(columns=COLUMNS)
     column = GATING[run.comparison(comparison_id).tier].column
     steps = _undisturbed(run, comparison_id, run.steps_of(comparison_id, ["pair", "arm", "slice", column]))
     if steps.empty:

@@ -13,7 +13,7 @@ from scipy import stats
 
 from bench.analysis import statistics
 from bench.analysis.load import Run
-from bench.analysis.metrics import FUNCTIONS
+from bench.analysis.metrics import FUNCTIONS, SERVE
 from bench.analysis.slices import slices_of
 from bench.analysis.verdicts import side
 from bench.units import NS_PER_US
@@ -33,7 +33,11 @@ def pair_costs(run: Run) -> pd.DataFrame:
             tier=record.tier, workload=record.workload, num_running=record.num_running
         )
         for record in run.manifest.comparisons
-        if not record.canary and record.status in ("measured", "partial") and record.parity and record.parity.alike
+        if record.tier != SERVE
+        and not record.canary
+        and record.status in ("measured", "partial")
+        and record.parity
+        and record.parity.alike
     ]
     return pd.concat(frames, ignore_index=True)[COSTS] if frames else pd.DataFrame(columns=COSTS)
 

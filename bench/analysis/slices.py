@@ -65,7 +65,7 @@ class Slices:
 def slices_of(run: Run, comparison_id: str) -> Slices:
     """The slices of one comparison, ordered by pair and slice; `load_run` has made sure that both arms have each."""
     rows = run.pairs_of(comparison_id)
-    counted = DISTURBANCES[run.comparison(comparison_id).tier]
+    counted = DISTURBANCES.get(run.comparison(comparison_id).tier, ())  # the serve tier has requests, not slices
     baseline, candidate = (rows[rows["arm"] == arm].reset_index(drop=True) for arm in ARMS)
     return Slices(baseline, candidate, _is_undisturbed(baseline, counted) & _is_undisturbed(candidate, counted))
 

@@ -232,5 +232,14 @@ def benjamini_hochberg(p_values: Floats) -> Floats:
     return adjusted
 
 
+def holm(p_values: Floats) -> Floats:
+    """p values of `(num_tests,)` adjusted so that one false alarm among all is rare: Holm (1979); nan stays nan."""
+    adjusted = np.full(p_values.size, math.nan)
+    known = np.isfinite(p_values)
+    if known.any():
+        adjusted[known] = multipletests(p_values[known], method="holm")[1]
+    return adjusted
+
+
 def _is_usable(scores: Floats, least: int) -> bool:
     return scores.size >= least and bool(np.isfinite(scores).all())

@@ -20,7 +20,9 @@ def timeline(run: Run, comparison_id: str) -> pd.DataFrame:
     Wall time in the scheduler in the replay tier, of the whole step in the engine tier. Counts are the baseline's;
     the arms decide alike, or the comparison is void. Empty where no steps were saved.
     """
-    spent = SPENT[run.comparison(comparison_id).tier]
+    spent = SPENT.get(run.comparison(comparison_id).tier)
+    if spent is None:  # the steps of a server are its own, and not the other arm's
+        return pd.DataFrame(columns=["phase", *COUNTS, *(f"{arm}_us" for arm in ARMS), "num_pairs"])
     steps = run.steps_of(comparison_id, ["pair", "arm", "step", "phase", *COUNTS, *spent])
     steps["time_us"] = steps[list(spent)].sum(axis=1) / NS_PER_US
     baseline = steps[steps["arm"] == ARMS[0]].groupby("step")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from bench.analysis.looks import ONE_LOOK, Tails
 from bench.analysis.statistics import MAX_PAIRS_NEEDED, MIN_PAIRS, Interval
 from bench.records import Verdict
 from bench.units import format_interval, format_percent
@@ -18,18 +19,23 @@ MORE_PAIRS_DO_NOT_HELP = -1  # what `pairs_needed` says where the doubt is not o
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one comparison showed; `void`, `failed` and `mixed` (hosts) are messages, empty where all was well."""
+    """What one comparison showed; `void`, `failed`, `mixed` (hosts) and `unfit` (machine) are messages, or empty.
+
+    `interval` and `equivalence` have the levels of `tails`, which are those of the look.
+    """
 
     num_pairs: int
     effect: float = math.nan
     interval: Interval = (math.nan, math.nan)
-    interval90: Interval = (math.nan, math.nan)
+    equivalence: Interval = (math.nan, math.nan)
+    tails: Tails = ONE_LOOK
     other_clock: Interval | None = None
     excluded: float = 0.0
     pairs_to_settle: int = MIN_PAIRS
     void: str = ""
     failed: str = ""
     mixed: str = ""
+    unfit: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,11 +58,12 @@ class Ruling:
 def judge(evidence: Evidence, limits: Limits) -> Ruling:
     """The verdict on `evidence`: whatever forbids one first, then the rule on estimate and limits.
 
-    VOID where decisions were not proven equal or a health check failed. SLOWER where the 95 % interval lies above 0
-    and the estimate above the margin, FASTER the mirror. EQUIVALENT where the 90 % interval lies inside the margin:
-    two one-sided 5 % tests (Schuirmann 1987). Everything else is INCONCLUSIVE.
+    VOID where decisions were not proven equal or a health check failed. SLOWER where the interval lies above 0 and the
+    estimate above the margin, FASTER the mirror. EQUIVALENT where the interval for it lies inside the margin: two
+    one-sided tests (Schuirmann 1987). Everything else is INCONCLUSIVE. The levels are those of the look
+    (`bench.analysis.looks`): 95 % and 90 % where there is one.
     """
-    for obstacle in (_void, _failed, _mixed, _too_many_excluded, _too_few_pairs, _clocks_disagree):
+    for obstacle in (_void, _failed, _mixed, _too_many_excluded, _unfit, _too_few_pairs, _clocks_disagree):
         ruling = obstacle(evidence, limits)
         if ruling is not None:
             return ruling
@@ -82,11 +89,17 @@ def _too_many_excluded(evidence: Evidence, limits: Limits) -> Ruling | None:
     return Ruling("INCONCLUSIVE", f"{shares}; measure on a quieter machine")
 
 
+def _unfit(evidence: Evidence, limits: Limits) -> Ruling | None:
+    return Ruling("INCONCLUSIVE", evidence.unfit) if evidence.unfit else None
+
+
 def _too_few_pairs(evidence: Evidence, limits: Limits) -> Ruling | None:
-    if evidence.num_pairs >= MIN_PAIRS:
+    fewest = evidence.tails.fewest_pairs
+    if evidence.num_pairs >= fewest:
         return None
-    reason = f"{count(evidence.num_pairs, 'pair')} analysed; an exact 95 % interval needs at least {MIN_PAIRS}"
-    return Ruling("INCONCLUSIVE", reason, max(MIN_PAIRS, evidence.pairs_to_settle))
+    level = _level(evidence.tails.level)
+    reason = f"{count(evidence.num_pairs, 'pair')} analysed; an exact {level} interval needs at least {fewest}"
+    return Ruling("INCONCLUSIVE", reason, max(fewest, evidence.pairs_to_settle))
 
 
 def _clocks_disagree(evidence: Evidence, limits: Limits) -> Ruling | None:
@@ -98,15 +111,16 @@ def _clocks_disagree(evidence: Evidence, limits: Limits) -> Ruling | None:
 
 def _by_rule(evidence: Evidence, limits: Limits) -> Ruling:
     margin, effect = limits.margin, evidence.effect
-    figures = f"{format_percent(effect)}, 95 % interval {format_interval(*evidence.interval)}"
-    low90, high90 = evidence.interval90
+    figures = f"{format_percent(effect)}, {_level(evidence.tails.level)} interval {format_interval(*evidence.interval)}"
+    low, high = evidence.equivalence
     if side(evidence.interval) == 1 and effect > margin:
         return Ruling("SLOWER", f"{figures}; above 0, and above the margin of {100 * margin:g} %", 0)
     if side(evidence.interval) == -1 and effect < -margin:
         return Ruling("FASTER", f"{figures}; below 0, and below the margin of -{100 * margin:g} %", 0)
-    if -margin < low90 and high90 < margin:
+    if -margin < low and high < margin:
         known = "" if side(evidence.interval) == 0 else "; a difference, but too small to matter"
-        inside = f"90 % interval {format_interval(low90, high90)} inside ±{100 * margin:g} %"
+        level = _level(evidence.tails.equivalence_level)
+        inside = f"{level} interval {format_interval(low, high)} inside ±{100 * margin:g} %"
         return Ruling("EQUIVALENT", f"{inside}{known}", 0)
     needed = min(MAX_PAIRS_NEEDED, max(evidence.pairs_to_settle, evidence.num_pairs + 1))
     return Ruling("INCONCLUSIVE", f"{figures} {_doubt(evidence, limits)}; {_advice(needed)}", needed)
@@ -119,6 +133,10 @@ def _doubt(evidence: Evidence, limits: Limits) -> str:
     return f"excludes 0, but whether the difference exceeds the margin of {margin} is open"
 
 
+def _level(level: float) -> str:
+    return f"{100 * level:g} %"
+
+
 def _advice(needed: int) -> str:
     if needed >= MAX_PAIRS_NEEDED:
         return f"{MAX_PAIRS_NEEDED} pairs or more would be needed"
@@ -128,8 +146,8 @@ def _advice(needed: int) -> str:
 def doubts_canary(ruling: Ruling, evidence: Evidence, limits: Limits) -> str:
     """Why the comparison of the baseline with itself casts doubt on its job, or an empty string if it is clean.
 
-    Not clean: it was not measured, it is void, it is judged SLOWER or FASTER, or its 95 % interval excludes 0 with
-    an estimate past half the margin.
+    Not clean: it was not measured, it is void, it is judged SLOWER or FASTER, or its interval excludes 0 with an
+    estimate past half the margin.
     """
     if evidence.void or evidence.failed or evidence.num_pairs == 0:
         return ruling.reason

@@ -6,7 +6,8 @@ version lacks ends in a HostError that tells which.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from bench.engine.environment import prepare_this_process
@@ -20,29 +21,34 @@ prepare_this_process()
 
 try:
     import torch
-    from vllm.config import VllmConfig
+    from vllm.config import LoRAConfig, SpeculativeConfig, VllmConfig
     from vllm.engine.arg_utils import EngineArgs
-    from vllm.sampling_params import SamplingParams
+    from vllm.lora.request import LoRARequest
+    from vllm.platforms import current_platform
+    from vllm.sampling_params import SamplingParams, StructuredOutputsParams
     from vllm.utils.hashing import get_hash_fn_by_name
     from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
     from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
-    from vllm.v1.outputs import ModelRunnerOutput
+    from vllm.v1.outputs import DraftTokenIds, ModelRunnerOutput
     from vllm.v1.request import Request, RequestStatus
-    from vllm.v1.structured_output import StructuredOutputManager
+
+    from bench.engine.grammars import make_manager
 except ImportError as error:
     raise HostError(f"vLLM {check_version()} lacks a name that bench.engine.adapter needs: {error}") from error
 
 TOKEN = 7
 """The one token that the stand-in model ever answers; nothing in the scheduler depends on which."""
 
+NO_DRAFTS: Mapping[str, int] = MappingProxyType({})
+
 
 def engine_arguments(shape: EngineShape, scheduler_class: type | None = None) -> EngineArgs:
     """vLLM's engine arguments for `shape`, with random weights and without a tokenizer."""
-    return EngineArgs(
+    arguments = EngineArgs(
         model=shape.model,
         load_format="dummy",
         skip_tokenizer_init=True,
-        enforce_eager=True,
+        enforce_eager=shape.enforce_eager,
         seed=0,
         max_model_len=shape.max_model_len,
         max_num_seqs=shape.max_num_seqs,
@@ -58,6 +64,9 @@ def engine_arguments(shape: EngineShape, scheduler_class: type | None = None) ->
         disable_log_stats=not shape.log_stats,
         scheduler_cls=scheduler_class,
     )
+    if shape.gpu_memory_utilization is not None:
+        arguments.gpu_memory_utilization = shape.gpu_memory_utilization
+    return arguments
 
 
 def make_vllm_config(shape: EngineShape) -> VllmConfig:
@@ -66,29 +75,52 @@ def make_vllm_config(shape: EngineShape) -> VllmConfig:
     config.cache_config.num_gpu_blocks = shape.num_blocks + 1
     # vLLM's CPU platform turns this off without a word; the scheduler alone runs either way.
     config.scheduler_config.async_scheduling = shape.async_scheduling
+    # Set here, as vLLM would first look for weights of adapters, and refuse n-grams one step ahead.
+    if shape.max_loras:
+        config.lora_config = LoRAConfig(max_loras=shape.max_loras)
+    if shape.num_speculative_tokens:
+        config.speculative_config = SpeculativeConfig(
+            method="ngram",
+            num_speculative_tokens=shape.num_speculative_tokens,
+            prompt_lookup_max=1,
+            target_model_config=config.model_config,
+            target_parallel_config=config.parallel_config,
+        )
     return config
 
 
 def make_scheduler(scheduler_class: type, config: VllmConfig, shape: EngineShape) -> Any:
     """A scheduler of `scheduler_class` with its own KV cache manager and nothing in its queues."""
-    attention = FullAttentionSpec(
-        block_size=shape.block_size,
-        num_kv_heads=config.model_config.get_num_kv_heads(config.parallel_config),
-        head_size=config.model_config.get_head_size(),
-        dtype=torch.float32,
-    )
     kv_cache = KVCacheConfig(
         num_blocks=shape.num_blocks + 1,
         kv_cache_tensors=[],
-        kv_cache_groups=[KVCacheGroupSpec(["layer"], attention)],
+        kv_cache_groups=[KVCacheGroupSpec(["layer"], kv_attention(config))],
     )
     return scheduler_class(
         vllm_config=config,
         kv_cache_config=kv_cache,
-        structured_output_manager=StructuredOutputManager(config),
+        structured_output_manager=make_manager(config),
         block_size=shape.block_size,
         log_stats=shape.log_stats,
     )
+
+
+def kv_attention(config: VllmConfig) -> FullAttentionSpec:
+    """The KV cache of one layer of the model that `config` names."""
+    return FullAttentionSpec(
+        block_size=config.cache_config.block_size,
+        num_kv_heads=config.model_config.get_num_kv_heads(config.parallel_config),
+        head_size=config.model_config.get_head_size(),
+        dtype=torch.float32,
+    )
+
+
+def kv_cache_bytes(config: VllmConfig, shape: EngineShape) -> int | None:
+    """Memory that the KV cache of all layers takes on the host; None where the model runs on a device of its own."""
+    if not current_platform.is_cpu():
+        return None
+    layers = config.model_config.get_num_layers(config.parallel_config)
+    return int(kv_attention(config).page_size_bytes * layers * (shape.num_blocks + 1))
 
 
 def make_block_hasher(config: VllmConfig, shape: EngineShape) -> Callable[[Any], list[Any]] | None:
@@ -102,26 +134,72 @@ def make_block_hasher(config: VllmConfig, shape: EngineShape) -> Callable[[Any],
 
 
 def sampling(request: TraceRequest) -> SamplingParams:
-    """Greedy, `output_length` tokens, never stopped by a token."""
-    return SamplingParams(max_tokens=request.output_length, temperature=0.0, ignore_eos=True, detokenize=False)
+    """Greedy, `output_length` tokens, never stopped by a token; with the request's grammar, if it has one."""
+    grammar = None if request.grammar is None else StructuredOutputsParams(grammar=request.grammar)
+    return SamplingParams(
+        max_tokens=request.output_length,
+        temperature=0.0,
+        ignore_eos=True,
+        detokenize=False,
+        structured_outputs=grammar,
+    )
 
 
-def make_request(request: TraceRequest, prompt: list[int], hasher: Callable[[Any], list[Any]] | None) -> Any:
-    """vLLM's own request object; its arrival time is the trace's, so that no wall clock enters a decision."""
+def make_request(
+    request: TraceRequest,
+    prompt: list[int],
+    hasher: Callable[[Any], list[Any]] | None,
+    *,
+    session: str | None = None,
+    is_end: bool = False,
+    lora_id: int = 0,
+) -> Any:
+    """vLLM's own request object; its arrival time is the trace's, so that no wall clock enters a decision.
+
+    With `session` it is an input of the streaming session of that id, or with `is_end` the end of its input.
+    """
     return Request(
-        request_id=request.request_id,
+        request_id=session or request.request_id,
         prompt_token_ids=prompt,
         sampling_params=sampling(request),
         pooling_params=None,
         arrival_time=request.timestamp,
         priority=request.priority,
+        lora_request=LoRARequest(str(request.lora), lora_id, "/no/weights") if lora_id else None,
         block_hasher=hasher,
+        resumable=session is not None and not is_end,
     )
 
 
-def answer(scheduled: Any, prefilling: set[str]) -> ModelRunnerOutput:
-    """The stand-in model's output for one step: one token for each request past its prompt, none for a chunk."""
-    ids = list(scheduled.num_scheduled_tokens)
+def answer(scheduled: Any, prefilling: set[str], accepted: Mapping[str, int] = NO_DRAFTS) -> ModelRunnerOutput:
+    """The stand-in model's output for one step: one token for each request past its prompt, none for a chunk.
+
+    Before that token come as many drafts as are `accepted`, by request.
+    """
+    output = model_output(scheduled.num_scheduled_tokens, prefilling)
+    for request_id, num_accepted in accepted.items():
+        output.sampled_token_ids[output.req_id_to_index[request_id]] = [TOKEN] * (1 + num_accepted)
+    return output
+
+
+def draft_token_ids(request_ids: list[str], counts: Sequence[int]) -> DraftTokenIds:
+    """As many drafts for each request; which tokens they are decides nothing."""
+    return DraftTokenIds(request_ids, [[TOKEN] * count for count in counts])
+
+
+def is_running(request: Any) -> bool:
+    """Whether its status says so."""
+    return bool(request.status == RequestStatus.RUNNING)
+
+
+def reset_prefix_cache(scheduler: Any) -> None:
+    """Empty the prefix cache, which preempts every running request."""
+    scheduler.reset_prefix_cache(reset_running_requests=True)
+
+
+def model_output(request_ids: Iterable[str], prefilling: set[str]) -> ModelRunnerOutput:
+    """TOKEN for each request, in their order, but for those that are `prefilling`."""
+    ids = list(request_ids)
     one = [TOKEN]
     tokens = [[] if request_id in prefilling else one for request_id in ids] if prefilling else [one] * len(ids)
     return ModelRunnerOutput(

@@ -10,10 +10,15 @@ from collections import defaultdict
 
 from bench.errors import TraceError
 from bench.traces.model import Trace, TraceRequest
+from bench.traces.streaming import SessionInput, session_inputs
 
 
 class Delivery:
-    """What is due before each step; ask for the steps in order."""
+    """What is due before each step; ask for the steps in order.
+
+    `sessions` holds the place of each request in its streaming session, by request id; such a session goes away under
+    the id of its first request.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self._arrivals: dict[int, list[TraceRequest]] = defaultdict(list)
@@ -21,6 +26,8 @@ class Delivery:
         self._abort_after: dict[str, int] = {}
         self._received: dict[str, int] = {}
         self._gone: list[str] = []
+        streaming = trace.engine.streaming_sessions
+        self.sessions: dict[str, SessionInput] = session_inputs(trace.requests) if streaming else {}
         for line, request in enumerate(trace.requests, 2):
             if request.arrival_step is None:
                 raise TraceError(
@@ -29,7 +36,8 @@ class Delivery:
                 )
             self._arrivals[request.arrival_step].append(request)
             if request.abort_step is not None:
-                self._aborts[request.abort_step].append(request.request_id)
+                place = self.sessions.get(request.request_id)
+                self._aborts[request.abort_step].append(place.opener if place else request.request_id)
             if request.abort_after is not None:
                 self._abort_after[request.request_id] = request.abort_after
         self.last_event = max((*self._arrivals, *self._aborts), default=0)

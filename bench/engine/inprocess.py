@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from time import perf_counter_ns
 from typing import Any
 
+import psutil
+
 from bench.engine import adapter
 from bench.engine.delivery import Delivery
+from bench.engine.features import refuse_beyond_replay
 from bench.engine.probe import StepProbe, StepReading
+from bench.engine.resolved import resolved_facts
 from bench.engine.shape import EngineShape
+from bench.engine.standin import stand_in_executor
 from bench.errors import HostError
 from bench.traces.model import Trace
 from bench.traces.tokens import prompt_token_ids
@@ -18,13 +24,14 @@ class EngineSession:
     """One engine and one trace; `step()` delivers what is due through the engine's own calls, then steps it."""
 
     def __init__(self, scheduler_class: type, trace: Trace, shape: EngineShape) -> None:
-        from vllm.v1.engine.llm_engine import LLMEngine
-
-        self._engine = LLMEngine.from_engine_args(adapter.engine_arguments(shape, scheduler_class))
+        refuse_beyond_replay(trace, shape, "engine")
+        environment = dict(os.environ)
+        self._engine = _open_engine(scheduler_class, shape)
         core = self._engine.engine_core.engine_core
         self.scheduler = core.scheduler
         _check_resolved(core, scheduler_class, shape)
-        self.probe = StepProbe(self.scheduler, core.model_executor)
+        self.resolved = resolved_facts(core, environment)
+        self.probe = StepProbe(self.scheduler, core.model_executor, self._engine.engine_core)
         self.next_step = 0
         self._delivery = Delivery(trace)
         vocabulary = core.vllm_config.model_config.get_vocab_size()
@@ -36,8 +43,21 @@ class EngineSession:
         return not self._engine.has_unfinished_requests() and self.next_step > self._delivery.last_event
 
     def step(self) -> StepReading:
-        """Run the next step of the engine; its reading holds the scheduler's parts, the model and the whole."""
+        """Run the next step of the engine; its reading holds all parts of the step and the whole."""
         began = perf_counter_ns()
+        self._deliver()
+        delivered = perf_counter_ns()
+        outputs = self._engine.step()
+        ended = perf_counter_ns()
+        self.next_step += 1
+        if self._delivery.counts_tokens:
+            for output in outputs:
+                # Outputs are cumulative; the delivery counts what is new.
+                self._delivery.note_total(output.request_id, len(output.outputs[0].token_ids))
+        self.probe.reading.close(began, delivered, self.probe.core_ns, ended)
+        return self.probe.take()
+
+    def _deliver(self) -> None:
         for request in self._delivery.arrivals(self.next_step):
             self._engine.add_request(
                 request.request_id,
@@ -48,18 +68,35 @@ class EngineSession:
             )
         if gone := self._delivery.aborts(self.next_step):
             self._engine.abort_request(gone)
-        outputs = self._engine.step()
-        self.next_step += 1
-        self.probe.reading.step_ns = perf_counter_ns() - began
-        if self._delivery.counts_tokens:
-            for output in outputs:
-                # Outputs are cumulative; the delivery counts what is new.
-                self._delivery.note_total(output.request_id, len(output.outputs[0].token_ids))
-        return self.probe.take()
 
     def close(self) -> None:
         """Shut the engine down; its memory goes with the process."""
         self._engine.engine_core.shutdown()
+
+
+def _open_engine(scheduler_class: type, shape: EngineShape) -> Any:
+    from vllm.v1.engine.llm_engine import LLMEngine
+
+    arguments = adapter.engine_arguments(shape, scheduler_class)
+    if shape.stand_in_model_ms is not None:
+        arguments.distributed_executor_backend = stand_in_executor(shape.stand_in_model_ms)
+    config = arguments.create_engine_config()
+    if shape.stand_in_model_ms is None:
+        check_cache_fits(adapter.kv_cache_bytes(config, shape), psutil.virtual_memory().available, shape)
+    else:
+        # vLLM's CPU platform turns this off because its own model runner cannot; the stand-in can.
+        config.scheduler_config.async_scheduling = shape.async_scheduling
+    return LLMEngine.from_vllm_config(config, disable_log_stats=not shape.log_stats)
+
+
+def check_cache_fits(needed_bytes: int | None, available_bytes: int, shape: EngineShape) -> None:
+    """Raise HostError where a KV cache on the CPU (None: it is elsewhere) would not fit: the kernel would kill us."""
+    if needed_bytes is not None and needed_bytes > available_bytes:
+        raise HostError(
+            f"engine: a KV cache of {shape.num_blocks} blocks of {shape.block_size} tokens needs "
+            f"{needed_bytes / 2**30:.1f} GiB and {available_bytes / 2**30:.1f} GiB are free; "
+            "lower engine.kv_tokens or choose a smaller engine.model"
+        )
 
 
 def _check_resolved(core: Any, scheduler_class: type, shape: EngineShape) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.config import EngineOptions
+from bench.engine.features import check_features
 from bench.errors import ConfigError, nearest
 from bench.traces.model import Trace
 
@@ -33,6 +34,13 @@ class EngineShape:
     watermark: float
     long_prefill_token_threshold: int
     log_stats: bool
+    enforce_eager: bool = True
+    gpu_memory_utilization: float | None = None
+    stand_in_model_ms: float | None = None
+    max_loras: int = 0
+    num_speculative_tokens: int = 0
+    prefill_schedule_interval: int = 1
+    prefix_cache_reset_interval: int = 0
 
     def facts(self) -> dict[str, Any]:
         """For the manifest."""
@@ -57,8 +65,18 @@ def resolve_shape(options: EngineOptions, trace: Trace) -> EngineShape:
         watermark=options.watermark,
         long_prefill_token_threshold=options.long_prefill_token_threshold,
         log_stats=options.log_stats,
+        enforce_eager=options.enforce_eager,
+        gpu_memory_utilization=options.gpu_memory_utilization,
+        stand_in_model_ms=options.stand_in_model_ms,
+        max_loras=needs.max_loras if options.max_loras is None else options.max_loras,
+        num_speculative_tokens=(
+            needs.num_speculative_tokens if options.num_speculative_tokens is None else options.num_speculative_tokens
+        ),
+        prefill_schedule_interval=options.prefill_schedule_interval,
+        prefix_cache_reset_interval=options.prefix_cache_reset_interval,
     )
     _check(shape, trace)
+    check_features(shape, trace)
     return shape
 
 

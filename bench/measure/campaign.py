@@ -14,17 +14,22 @@ import numpy as np
 from bench.config import Experiment
 from bench.errors import BenchError
 from bench.measure import folder
+from bench.measure.engine_facts import write_engine_facts
 from bench.measure.executor import Done, Executor, Share
 from bench.measure.messages import Failure, PairResult, PairTask, ProveResult, ProveTask, Setting, Slicing, Task
 from bench.measure.plan import Cell, check_path, plan_slices, setting_of
+from bench.measure.probe_cost import measure_probe_costs, probe_cost_tasks
 from bench.measure.progress import Reporter
 from bench.measure.pyperf_files import write_pyperf
+from bench.measure.queue_counting import count_queues, queue_tasks
+from bench.measure.serving.campaign import Ledger, measure_served
 from bench.records import ComparisonRecord, Manifest, ParityRecord
 from bench.units import NS_PER_S, format_seconds
 
 ENGINE_START_S = 2.0  # both arms of a pair load an engine before they are timed
-WORKER_START_S = 7.0  # a worker imports vLLM
-PAIR_START_S = 0.1  # both arms fork, build and fill their schedulers
+WORKER_START_S = 4.0  # a worker imports vLLM, two at a time
+PAIR_START_S = 0.1  # both arms build and fill their schedulers
+FORK_S = 0.1  # both arms fork and warm up again
 
 
 @dataclass
@@ -44,6 +49,9 @@ class Campaign:
             with self.executor:
                 self._prove_all()
                 self._measure_all()
+                self._count_queues()
+                self._measure_probe()
+            self._serve_all()
             self._settle()
         except KeyboardInterrupt:
             self.reporter.say("interrupted: what is finished is kept; `run --resume` goes on")
@@ -54,6 +62,15 @@ class Campaign:
         done = all(c.status in ("measured", "void") for c in self.manifest.comparisons)
         self._set(status="measured" if done else "partial")
         return self.manifest
+
+    def look_again(self, comparison_ids: Sequence[str]) -> bool:
+        """Plan the pairs of the second look for those comparisons; False where there is none to measure."""
+        max_pairs = self.experiment.measure.max_pairs
+        again = [c for c in self.manifest.comparisons if c.id in comparison_ids and c.look == 1]
+        again = [c for c in again if max_pairs is not None and c.num_pairs_planned < max_pairs]
+        for comparison in again:
+            self._update(comparison.id, look=2, num_pairs_planned=max_pairs, status="planned")
+        return bool(again)
 
     # ---- equal decisions ------------------------------------------------------------------------------------
 
@@ -78,6 +95,9 @@ class Campaign:
             self.reporter.say(f"VOID {comparison.id}: {result.message}")
             self._update(comparison.id, status="void", parity=parity, message=result.message)
             return
+        if comparison.tier == "serve":  # delivered by clock: no step of the proof tells when one will come
+            self._update(comparison.id, parity=parity)
+            return
         try:
             trace = self.cells[comparison.cell].trace
             slicing = plan_slices(result, trace.steady_running, self.experiment.measure)
@@ -93,7 +113,7 @@ class Campaign:
             steady_last=slicing.last,
             steps_per_slice=slicing.steps_per_slice,
             num_slices=slicing.num_slices,
-            pilot_s=float(result.field("cpu_ns")[: slicing.last + 1].sum() / NS_PER_S),
+            pilot_s=float(result.field("cpu_ns")[slicing.first : slicing.last + 1].sum() / NS_PER_S),
         )
 
     # ---- pairs ----------------------------------------------------------------------------------------------
@@ -131,6 +151,7 @@ class Campaign:
             seed=int(self._rng(2, index, pair).integers(2**32)),
             slicing=Slicing(comparison.steady_first, comparison.steps_per_slice, comparison.num_slices),
             spawn=self._spawns(comparison.tier),
+            forks=self.experiment.measure.forks if comparison.tier == "replay" else 0,
         )
 
     def _is_wanted(self, task: Task) -> bool:
@@ -141,6 +162,7 @@ class Campaign:
         result = done.result
         if isinstance(result, PairResult):
             folder.write_pair(self.run_dir, comparison, result, done.zygote)
+            write_engine_facts(self.run_dir, result)
             self._set(zygotes=tuple(self.executor.zygotes))
             self._update(
                 comparison.id,
@@ -151,6 +173,25 @@ class Campaign:
             self.reporter.say(f"{comparison.id} pair {result.pair}: {result.message}")
             status = "void" if result.is_void else comparison.status
             self._update(comparison.id, status=status, message=result.message)
+
+    def _count_queues(self) -> None:
+        """What the queue takes of a step in each replayed cell: the most that any other queue could save."""
+        comparisons, seed = self.manifest.comparisons, self.manifest.hash_seeds[-1]
+        tasks = queue_tasks(comparisons, self._setting)
+        count_queues(tasks, comparisons, self.executor, seed, self.reporter, self._update)
+
+    def _measure_probe(self) -> None:
+        """What the probe costs at each size of the engine tier."""
+        tasks = probe_cost_tasks(self.cells.values(), self.experiment, spawn=self._spawns("engine"))
+        measure_probe_costs(tasks, self.run_dir, self.executor, self.manifest.hash_seeds[-1], self.reporter)
+
+    def _serve_all(self) -> None:
+        """The pairs of the `serve` tier, whose arms are servers and not workers."""
+        measure_served(
+            Ledger(
+                self.experiment, self.run_dir, self.cells, self.reporter, lambda: self.manifest, self._set, self._update
+            )
+        )
 
     def _settle(self) -> None:
         """Give every comparison that is neither void nor failed its final status."""
@@ -168,9 +209,13 @@ class Campaign:
         for share in shares:
             for task in share.tasks:
                 comparison = self._comparison(task.setting.comparison)
-                is_engine = comparison.tier == "engine"
-                expected += 2 * comparison.pilot_s * (3 if is_engine else 1)
-                expected += ENGINE_START_S if is_engine else PAIR_START_S
+                if comparison.tier == "engine":
+                    simulated_s = (self.cells[comparison.cell].shape.stand_in_model_ms or 0.0) / 1000
+                    expected += ENGINE_START_S + 2 * 3 * comparison.pilot_s
+                    expected += 2 * simulated_s * (comparison.steady_last + 1)
+                else:
+                    forks = max(1, self.experiment.measure.forks)
+                    expected += PAIR_START_S + forks * (FORK_S + 2 * comparison.pilot_s)
         return expected
 
     def _spawns(self, tier: str) -> bool:

@@ -79,22 +79,7 @@ class RayExecutor:
         self._in_flight: dict[Any, _Running] = {}
 
     def __enter__(self) -> Self:
-        try:
-            import ray
-        except ImportError:
-            raise HostError("ray is not installed; pip install 'runqueue-bench[cluster]'") from None
-        _check_that_somebody_listens(self._address)
-        try:
-            ray.init(address=self._address, log_to_driver=False, configure_logging=False, ignore_reinit_error=True)
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise HostError(
-                f"no Ray cluster answers at {self._address} ({reason}); start one: ray start --head"
-            ) from None
-        self._ray = ray
-        total = sum(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"])
-        if total < CORES_A_WORKER:
-            raise HostError(f"the Ray cluster has {total:g} cores, expected ≥ {CORES_A_WORKER} on one node")
+        self._ray = connect(self._address)
         return self
 
     def __exit__(
@@ -173,6 +158,24 @@ class RayExecutor:
             self._ray.get(actor.stop.remote(), timeout=STOP_LIMIT_S)
         self._ray.kill(actor)
         self._actors.remove(actor)
+
+
+def connect(address: str) -> Any:
+    """The `ray` module, connected to the cluster at `address`, once however often; raises HostError."""
+    try:
+        import ray
+    except ImportError:
+        raise HostError("ray is not installed; pip install 'runqueue-bench[cluster]'") from None
+    _check_that_somebody_listens(address)
+    try:
+        ray.init(address=address, log_to_driver=False, configure_logging=False, ignore_reinit_error=True)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise HostError(f"no Ray cluster answers at {address} ({reason}); start one: ray start --head") from None
+    total = sum(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"])
+    if total < CORES_A_WORKER:
+        raise HostError(f"the Ray cluster has {total:g} cores, expected ≥ {CORES_A_WORKER} on one node")
+    return ray
 
 
 def _check_that_somebody_listens(address: str) -> None:

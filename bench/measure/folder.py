@@ -85,9 +85,11 @@ class _Arm:
 
 
 def _step_rows(arm: _Arm, identity: Mapping[str, Any], result: PairResult) -> pa.Table:
-    readings = arm.record.steps
-    slicing = result.slicing
-    step = np.arange(len(readings))
+    prepared, rounds, slicing = arm.record.prepared, arm.record.rounds, result.slicing
+    readings = np.concatenate([prepared, *rounds])
+    ahead = np.arange(len(prepared))
+    step = np.concatenate([ahead, *(len(prepared) + np.arange(len(rows)) for rows in rounds)])
+    fork = np.repeat(np.arange(-1, len(rounds)), [len(prepared), *(len(rows) for rows in rounds)])
     steady = (step - slicing.first) // slicing.steps_per_slice
     is_steady = (step >= slicing.first) & (steady < slicing.num_slices)
     admission_ends = int(np.argmax(readings[:, READING_FIELDS.index("running")])) if len(readings) else 0
@@ -95,34 +97,37 @@ def _step_rows(arm: _Arm, identity: Mapping[str, Any], result: PairResult) -> pa
     columns = {
         **{name: readings[:, index] for index, name in enumerate(READING_FIELDS)},
         "step": step,
+        "fork": fork,
         "phase": phase,
-        "slice": np.where(is_steady, steady, -1),
+        "slice": np.where(is_steady, fork * slicing.num_slices + steady, -1),
     }
-    return _table(STEPS, {**identity, **arm.names}, columns, len(readings))
+    return table_of(STEPS, {**identity, **arm.names}, columns, len(readings))
 
 
 def _slice_rows(arm: _Arm, identity: Mapping[str, Any], result: PairResult) -> pa.Table:
-    slicing = result.slicing
-    num_steps = slicing.steps_per_slice
-    steady = arm.record.steps[slicing.first : slicing.first + slicing.num_slices * num_steps]
-    sums = steady.reshape(slicing.num_slices, num_steps, len(READING_FIELDS)).sum(axis=1)
+    slicing, rounds = result.slicing, arm.record.rounds
+    num_steps, num_slices = slicing.steps_per_slice, slicing.num_slices * len(rounds)
+    steady = [rows[slicing.first - len(arm.record.prepared) :] for rows in rounds]
+    sums = np.concatenate(steady).reshape(num_slices, num_steps, len(READING_FIELDS)).sum(axis=1)
     by_name = {name: sums[:, index] for index, name in enumerate(READING_FIELDS)}
-    number = np.arange(slicing.num_slices)
+    number = np.arange(num_slices)
     columns = {
         **by_name,
         "wall_ns": by_name["schedule_ns"] + by_name["update_ns"] + by_name["finish_ns"],
         "slice": number,
+        "fork": number // slicing.num_slices,
         "position": arm.record.positions,
-        "first_step": slicing.first + number * num_steps,
-        "num_steps": np.full(slicing.num_slices, num_steps),
+        "first_step": slicing.first + number % slicing.num_slices * num_steps,
+        "num_steps": np.full(num_slices, num_steps),
         **{name: arm.record.interference[:, index] for index, name in enumerate(INTERFERENCE_FIELDS)},
     }
-    return _table(PAIRS, {**identity, **arm.names}, columns, slicing.num_slices)
+    return table_of(PAIRS, {**identity, **arm.names}, columns, num_slices)
 
 
-def _table(
+def table_of(
     schema: Sequence[Column], constant: Mapping[str, Any], columns: Mapping[str, Any], num_rows: int
 ) -> pa.Table:
+    """A table with exactly the columns of `schema`: from `columns`, or else one value from `constant` in every row."""
     types = {"string": pa.string(), "int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_()}
     arrays = []
     for column in schema:
@@ -142,4 +147,5 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise RunFolderError(f"{path}: cannot be written ({error.strerror or error})") from error
+        reason = f"cannot be written ({error.strerror or error})"
+        raise RunFolderError(f"{path}: {reason}; what is finished is kept, `run --resume` goes on") from error

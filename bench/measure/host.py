@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import shutil
+import signal
 import subprocess
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -13,6 +15,7 @@ from typing import Any
 
 import psutil
 
+PR_SET_PDEATHSIG = 1  # prctl(2)
 PACKAGES = ("torch", "numpy", "pandas", "pyperf", "libcst", "matplotlib", "scipy")
 
 
@@ -33,6 +36,11 @@ def choose_cores() -> Cores:
     """The last usable core for the arms, the first for the orchestrator."""
     usable = sorted(os.sched_getaffinity(0))
     return Cores(arms=usable[-1], orchestrator=usable[0])
+
+
+def die_with_parent() -> None:
+    """Let the kernel kill this process when its parent ends, however that happens: no arm outlives its worker."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def host_facts() -> dict[str, Any]:

@@ -12,10 +12,12 @@ import numpy as np
 from pydantic import ValidationError
 from tabulate import tabulate
 
-from bench.config import CellGroup, EngineOptions, Experiment, MeasureOptions, Tier
+from bench.config import CellGroup, EngineOptions, Experiment, MeasureOptions, Scalar, Tier
+from bench.engine.features import refuse_beyond_replay
 from bench.engine.shape import EngineShape, resolve_shape
 from bench.errors import ConfigError, MeasureError
-from bench.measure.messages import READING_FIELDS, ProveResult, Setting, Slicing
+from bench.measure.cell_names import suffix_of, words_of
+from bench.measure.messages import PROOF_FIELDS, ProveResult, Setting, Slicing
 from bench.records import CANARY, ComparisonRecord
 from bench.traces.files import read_trace
 from bench.traces.model import Trace
@@ -34,6 +36,7 @@ class Cell:
     trace_name: str
     shape: EngineShape
     num_pairs: int
+    variation: str = ""
 
 
 def plan_cells(experiment: Experiment) -> list[Cell]:
@@ -110,7 +113,7 @@ def plan_slices(proof: ProveResult, steady_running: int, options: MeasureOptions
 
 def check_path(proof: ProveResult, trace: Trace, slicing: Slicing) -> None:
     """Raise MeasureError, with the figures, where the steady phase did not do what its workload promises."""
-    readings = {name: proof.field(name) for name in READING_FIELDS}
+    readings = {name: proof.field(name) for name in PROOF_FIELDS}
     missed = missed_paths(trace.workload, trace.options, readings, slice(slicing.first, slicing.last + 1))
     if missed:
         raise MeasureError(f"the trace missed the path of its workload: {'; '.join(missed)}")
@@ -119,14 +122,17 @@ def check_path(proof: ProveResult, trace: Trace, slicing: Slicing) -> None:
 def _cells_of(group: CellGroup, experiment: Experiment) -> Iterator[Cell]:
     num_pairs = group.pairs or experiment.measure.pairs
     for name, trace in _traces_of(group, experiment.seed):
-        for suffix, options in _swept(group, experiment.engine):
+        for swept, options in _swept(group, experiment.engine):
+            shape = resolve_shape(options, trace)
+            refuse_beyond_replay(trace, shape, group.tier)
             yield Cell(
-                id=f"{group.tier}-{name}{suffix}",
+                id=f"{group.tier}-{name}{suffix_of(swept, options)}",
                 tier=group.tier,
                 trace=trace,
                 trace_name=name,
-                shape=resolve_shape(options, trace),
+                shape=shape,
                 num_pairs=num_pairs,
+                variation=words_of(swept, options),
             )
 
 
@@ -152,16 +158,12 @@ def _traces_of(group: CellGroup, seed: int) -> Iterator[tuple[str, Trace]]:
         yield re.sub(r"[^A-Za-z0-9._-]", "-", Path(file).stem), read_trace(Path(file))
 
 
-def _swept(group: CellGroup, engine: EngineOptions) -> Iterator[tuple[str, EngineOptions]]:
-    """A suffix for the cell's name and the engine options, for each combination of the group's sweep."""
+def _swept(group: CellGroup, engine: EngineOptions) -> Iterator[tuple[dict[str, Scalar], EngineOptions]]:
+    """What is swept and the engine options, for each combination of the group's sweep."""
     for values in itertools.product(*group.sweep.values()):
         swept = dict(zip(group.sweep, values, strict=True))
-        suffix = "".join(f"-{name}_{value}" for name, value in swept.items())
         try:
-            yield (
-                re.sub(r"[^A-Za-z0-9._-]", "-", suffix),
-                EngineOptions.model_validate({**engine.model_dump(), **swept}),
-            )
+            yield swept, EngineOptions.model_validate({**engine.model_dump(), **swept})
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             raise ConfigError(
@@ -174,7 +176,7 @@ def _comparison(cell: Cell, baseline: Variant, candidate: Variant, label: str) -
         id=f"{cell.id}--{label}",
         cell=cell.id,
         tier=cell.tier,
-        workload=cell.trace.workload,
+        workload=f"{cell.trace.workload}{cell.variation}",
         num_running=cell.trace.num_running,
         trace=cell.trace_name,
         baseline=baseline.spec,

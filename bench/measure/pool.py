@@ -38,6 +38,10 @@ class Worker:
 
     def start(self) -> Self:
         """Start the process and wait until it has imported vLLM; raises the BenchError that it met."""
+        return self.launch().await_import()
+
+    def launch(self) -> Self:
+        """Start the process, which goes on to import vLLM by itself."""
         ours, theirs = Pipe()
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -50,10 +54,16 @@ class Worker:
             )
         theirs.close()
         self._pipe = ours
+        return self
+
+    def await_import(self) -> Self:
+        """Wait until a launched process has imported vLLM; raises the BenchError that it met."""
+        pipe = self._pipe
+        assert pipe is not None
         try:
-            ours.send(self._cores)
+            pipe.send(self._cores)
             problem = (
-                ours.recv() if ours.poll(IMPORT_LIMIT_S) else MeasureError("a worker took too long to import vLLM")
+                pipe.recv() if pipe.poll(IMPORT_LIMIT_S) else MeasureError("a worker took too long to import vLLM")
             )
         except (EOFError, BrokenPipeError, ConnectionResetError):
             problem = MeasureError(f"a worker ended while it imported vLLM{self._last_words()}")

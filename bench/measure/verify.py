@@ -6,15 +6,17 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from bench.config import EngineOptions
 from bench.engine.shape import resolve_shape
 from bench.errors import MeasureError
 from bench.measure.executor import LocalExecutor, Share
 from bench.measure.host import choose_cores
-from bench.measure.messages import Failure, ProveResult, ProveTask, Setting
+from bench.measure.messages import PROOF_FIELDS, Failure, ProveResult, ProveTask, Setting
 from bench.traces.files import read_trace
 from bench.traces.model import Trace
-from bench.traces.workloads import WORKLOADS, generate
+from bench.traces.workloads import WORKLOADS, generate, missed_paths
 from bench.variants import load
 
 
@@ -36,7 +38,7 @@ def verify_traces(
 ) -> Iterator[tuple[str, ProveResult]]:
     """The proof of each trace as soon as it is there; raises MeasureError where one could not be made."""
     for spec in (baseline, candidate):
-        load(spec)
+        load(spec).check(is_async=options.async_scheduling)
     tasks = [
         ProveTask(_setting(name, trace, baseline, candidate, options, step_time_limit_s))
         for name, trace in traces.items()
@@ -50,6 +52,18 @@ def verify_traces(
                 raise MeasureError(f"{done.result.comparison}: {done.result.message}")
             assert isinstance(done.result, ProveResult)
             yield done.result.comparison, done.result
+
+
+def missed_path(trace: Trace, proof: ProveResult) -> list[str]:
+    """What the steps of an equal proof should have shown and did not, by the trace's workload; none: all was there.
+
+    Judged from the first to the last step with `steady_running` running; where there is none, that is what is said.
+    """
+    full = np.flatnonzero(proof.field("running") >= trace.steady_running)
+    if not full.size:
+        return [f"never so many running as {trace.steady_running}"]
+    readings = {name: proof.field(name) for name in PROOF_FIELDS}
+    return missed_paths(trace.workload, trace.options, readings, slice(int(full[0]), int(full[-1]) + 1))
 
 
 def _setting(

@@ -9,29 +9,47 @@ import gc
 import os
 import signal
 import sys
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
 
+from bench.engine.shape import EngineShape
 from bench.errors import BenchError, MeasureError
-from bench.measure.arm import reading_row, scheduler_class
-from bench.measure.host import Cores
-from bench.measure.messages import READING_FIELDS, Failure, PairTask, ProveResult, ProveTask, Result, Setting, Task
+from bench.measure.arm import scheduler_class
+from bench.measure.host import Cores, die_with_parent
+from bench.measure.messages import (
+    PROOF_FIELDS,
+    Failure,
+    PairTask,
+    ProbeCostTask,
+    ProveResult,
+    ProveTask,
+    QueueTask,
+    Result,
+    Setting,
+    Task,
+)
 from bench.measure.pairs import measure_pair
+from bench.measure.probed_steps import measure_probe_cost
+from bench.measure.queue_counting import count_queue
 
 
 def main() -> None:
     """Serve tasks from the pipe whose file descriptor is named on the command line."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the orchestrator's to handle; it closes the pipe
     pipe = Connection(int(sys.argv[1]))
-    cores: Cores = pipe.recv()
-    os.sched_setaffinity(0, {cores.orchestrator})
+    die_with_parent()
     try:
         _import_all()
+        cores: Cores = pipe.recv()
+        os.sched_setaffinity(0, {cores.orchestrator})
         pipe.send(None)
     except BenchError as error:
         pipe.send(error)
+        return
+    except EOFError:
         return
     try:
         while (task := pipe.recv()) is not None:
@@ -44,6 +62,8 @@ def _answer(task: Task, cores: Cores) -> Result:
     try:
         if isinstance(task, ProveTask):
             return _prove(task.setting)
+        if isinstance(task, QueueTask):
+            return count_queue(task, cores)
         return _measure(task, cores)
     except BenchError as error:
         return Failure(task.setting.comparison, str(error), getattr(task, "pair", -1))
@@ -67,7 +87,19 @@ def _freeze() -> None:
     gc.freeze()
 
 
+_proven: dict[tuple[str, str, str, EngineShape], ProveResult] = {}
+
+
 def _prove(setting: Setting) -> ProveResult:
+    """The proof of `setting`; cells that differ in their simulated model alone are proven by one replay."""
+    shape = replace(setting.shape, stand_in_model_ms=None)
+    key = (setting.baseline, setting.candidate, setting.trace.digest, shape)
+    if key not in _proven:
+        _proven[key] = _replay_both(setting)
+    return replace(_proven[key], comparison=setting.comparison)
+
+
+def _replay_both(setting: Setting) -> ProveResult:
     from bench.engine import adapter
     from bench.parity.proof import prove
 
@@ -84,19 +116,19 @@ def _prove(setting: Setting) -> ProveResult:
         alike=proof.alike,
         num_steps=proof.num_steps,
         message=str(proof),
-        readings=np.array([reading_row(reading) for reading in proof.readings], dtype=np.int64).reshape(
-            -1, len(READING_FIELDS)
-        ),
+        readings=np.array(
+            [[getattr(reading, name) for name in PROOF_FIELDS] for reading in proof.readings], dtype=np.int64
+        ).reshape(-1, len(PROOF_FIELDS)),
     )
 
 
-def _measure(task: PairTask, cores: Cores) -> Result:
+def _measure(task: PairTask | ProbeCostTask, cores: Cores) -> Result:
     if not task.spawn:
         _prepare_fork(task)
-    return measure_pair(task, cores)
+    return measure_probe_cost(task, cores) if isinstance(task, ProbeCostTask) else measure_pair(task, cores)
 
 
-def _prepare_fork(task: PairTask) -> None:
+def _prepare_fork(task: PairTask | ProbeCostTask) -> None:
     """Load here, in an order drawn for the pair, what both arms would load; refuse to fork a process with threads."""
     from bench.engine import adapter
 

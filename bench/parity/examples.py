@@ -6,11 +6,13 @@ Where the numbers come from is the caller's: a seeded generator here, Hypothesis
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from bench.config import EngineOptions, Scalar
 from bench.traces.model import EngineNeeds, Trace, TraceRequest
+from bench.traces.streaming import session_tokens
 
 Integer = Callable[[int, int], int]
 """Draws a whole number between two, both included; smaller ones make simpler examples."""
@@ -18,6 +20,8 @@ Integer = Callable[[int, int], int]
 BLOCK_TOKENS = 4  # small blocks are outgrown, and given back, every few steps
 MAX_STEPS_BETWEEN = 3  # arrivals further apart would empty the queue
 SHARED_PREFIXES = 2  # few, so that they are hit
+ADAPTERS = GRAMMARS = SESSIONS = 3  # few, so that requests meet on them
+MAX_DRAFTS = 3
 
 
 @dataclass(frozen=True)
@@ -34,25 +38,27 @@ def draw_example(integer: Integer) -> Example:
     requests: list[TraceRequest] = []
     for number in range(num_requests):
         requests.append(_draw_request(integer, number, requests[-1] if requests else None))
-    totals = [request.input_length + request.output_length for request in requests]
     max_num_seqs = integer(1, 8)
+    budget, spare_blocks, spare_tokens = integer(max_num_seqs, 40), integer(0, 8), integer(0, 8)
+    options = _draw_options(integer)
+    requests, features = _draw_features(integer, requests)
+    totals = [request.input_length + request.output_length for request in requests]
+    longest = max(*totals, *session_tokens(requests).values(), 0)
     needs = EngineNeeds(
         max_num_seqs=max_num_seqs,
-        max_num_batched_tokens=integer(max_num_seqs, 40),
-        kv_tokens=BLOCK_TOKENS * (-(-max(totals) // BLOCK_TOKENS) + integer(0, 8)),
-        max_model_len=max(totals) + integer(0, 8),
+        max_num_batched_tokens=budget,
+        kv_tokens=BLOCK_TOKENS * (-(-longest // BLOCK_TOKENS) + spare_blocks),
+        max_model_len=longest + spare_tokens,
+        **features,
     )
-    options: dict[str, Scalar] = {
-        "policy": ("fcfs", "priority")[integer(0, 1)],
-        "async_scheduling": bool(integer(0, 1)),
-        "enable_prefix_caching": bool(integer(0, 1)),
-        "scheduler_reserve_full_isl": integer(0, 3) == 3,
-        "long_prefill_token_threshold": (0, 0, 4, 7)[integer(0, 3)],
-        "block_size": BLOCK_TOKENS,
-        "log_stats": False,
-    }
     if int(options["long_prefill_token_threshold"]) > needs.max_model_len:
         options["long_prefill_token_threshold"] = 0
+    if needs.streaming_sessions:
+        options["prefix_cache_reset_interval"] = 0  # vLLM cannot while they wait for input
+    if needs.max_loras:
+        options["prefill_schedule_interval"] = (
+            1  # vLLM 0.32 lets too many in: adapters of deferred prefills do not count
+        )
     trace = Trace(
         workload="fuzz",
         options=options,
@@ -64,6 +70,20 @@ def draw_example(integer: Integer) -> Example:
         hash_block_tokens=BLOCK_TOKENS,
     )
     return Example(trace, options_of(trace))
+
+
+def _draw_options(integer: Integer) -> dict[str, Scalar]:
+    return {
+        "policy": ("fcfs", "priority")[integer(0, 1)],
+        "async_scheduling": bool(integer(0, 1)),
+        "enable_prefix_caching": bool(integer(0, 1)),
+        "scheduler_reserve_full_isl": integer(0, 3) == 3,
+        "long_prefill_token_threshold": (0, 0, 4, 7)[integer(0, 3)],
+        "block_size": BLOCK_TOKENS,
+        "log_stats": False,
+        "prefill_schedule_interval": (1, 1, 2, 3)[integer(0, 3)],
+        "prefix_cache_reset_interval": (0, 0, 0, 5, 9)[integer(0, 4)],
+    }
 
 
 def options_of(trace: Trace) -> EngineOptions:
@@ -96,3 +116,47 @@ def _draw_request(integer: Integer, number: int, before: TraceRequest | None) ->
         abort_step=step + integer(0, 20) if leaves == 4 else None,
         abort_after=integer(1, output_length) if leaves == 5 else None,
     )
+
+
+def _draw_features(integer: Integer, requests: Sequence[TraceRequest]) -> tuple[list[TraceRequest], dict[str, Any]]:
+    """The requests with adapters, grammars and sessions, and what the engine needs for them; each seldom together."""
+    max_loras = max(0, integer(-3, 2))
+    drafts = max(0, integer(-3, MAX_DRAFTS))
+    grammars, streaming = integer(0, 2) == 2, integer(0, 2) == 2
+    given = []
+    for request in requests:
+        lora = integer(0, ADAPTERS) if max_loras else 0
+        grammar = integer(0, GRAMMARS) if grammars else 0
+        given.append(
+            replace(request, lora=f"lora-{lora}" if lora else None, grammar=f"root ::= {grammar}" if grammar else None)
+        )
+    if streaming:
+        given = _into_sessions(integer, given)
+        drafts = (
+            0  # vLLM 0.32 counts accepted drafts past the end of an answer as computed, and trips over the next input
+        )
+    needs = {"max_loras": max_loras, "num_speculative_tokens": drafts, "streaming_sessions": streaming}
+    return given, needs
+
+
+def _into_sessions(integer: Integer, requests: Sequence[TraceRequest]) -> list[TraceRequest]:
+    """Some of them as inputs of one session or another, none of which goes on after it was left."""
+    openers: dict[int, TraceRequest] = {}
+    left: set[int] = set()
+    given = []
+    for request in requests:
+        number = integer(0, SESSIONS)
+        if number and number not in left:
+            opener = openers.setdefault(number, request)
+            request = replace(
+                request,
+                session=f"session-{number}",
+                abort_after=None,
+                lora=opener.lora,
+                grammar=opener.grammar,
+                priority=opener.priority,
+            )
+            if request.abort_step is not None:
+                left.add(number)
+        given.append(request)
+    return given

@@ -134,8 +134,6 @@ _ROLLBACKS = (
         "keeps-drafts",
         "a rolled-back victim keeps its drafts",
         "scheduled_spec_decode_tokens.pop(preempted_req_id, None)",
-        case="S08",
-        why="traces have no drafts",
     ),
     _one(
         "keeps-encoder-budget",
@@ -157,8 +155,6 @@ _ROLLBACKS = (
         "adapters of running requests do not count",
         "scheduled_loras = set(\n    req.lora_request.lora_int_id\n    for req in scheduled_running_reqs",
         "scheduled_loras = set(\n    req.lora_request.lora_int_id\n    for req in scheduled_new_reqs",
-        case="S23",
-        why="traces are replayed without adapters",
     ),
 )
 
@@ -172,8 +168,6 @@ _WALKS = (
         "the cursor moves only for victims scheduled in this step",
         _SHIFT,
         "if preempted_req in scheduled_running_reqs:\n    req_index -= 1",
-        case="S07",
-        why="traces are replayed without prefill throttling",
     ),
     _one(
         "cursor-asked-late", "the cursor is asked after the victim left", f"{_SHIFT}\n{_DELETE}", f"{_DELETE}\n{_SHIFT}"
@@ -213,16 +207,12 @@ _WALKS = (
         "a request without tokens ends the walk",
         _NO_TOKENS,
         f"{_NO_TOKENS_COMMENT}\nbreak",
-        case="S21",
-        why="only a request without encoder room has none",
     ),
     _one(
         "deferral-asks-first",
         "prefills are deferred if the first of RUNNING decodes",
         ") and any(not r.is_prefill_chunk for r in self.running)",
         ") and any(not r.is_prefill_chunk for r in [*self.running][:1])",
-        case="S07",
-        why="traces are replayed without prefill throttling",
     ),
 )
 
@@ -314,24 +304,18 @@ _REMOVALS = (
         "a stopped session that waits for input stays in RUNNING",
         _STOPPED,
         "for req in stopped_running_reqs:\n    if req.is_finished():\n        self.running.pop(req, None)",
-        case="S20",
-        why="traces are replayed without streaming sessions",
     ),
     _one(
         "reset-from-front",
         "a forced reset preempts from the front",
         _RESET,
         "while self.running:\n    request = next(iter(self.running))\n    del self.running[request]",
-        case="S24",
-        why="traces hold no reset of the prefix cache",
     ),
     _one(
         "reset-keeps-running",
         "a forced reset leaves RUNNING as it was",
         _RESET,
         "for request in self.running:",
-        case="S24",
-        why="traces hold no reset of the prefix cache",
     ),
     _one(
         "bad-blocks-backwards",

@@ -103,7 +103,8 @@ def prove(
 def _num_chunks(trace: Trace, shape: EngineShape) -> int:
     """Steps that the prefills of `trace` take at most, one after another, if none of them is preempted."""
     chunk = shape.long_prefill_token_threshold or shape.max_num_batched_tokens
-    return sum(-(-(request.input_length + request.output_length) // chunk) for request in trace.requests)
+    chunks = sum(-(-(request.input_length + request.output_length) // chunk) for request in trace.requests)
+    return chunks * shape.prefill_schedule_interval
 
 
 def _one_step(arm: ReplaySession, limit_s: float) -> tuple[Decisions, StepReading]:

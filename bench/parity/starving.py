@@ -30,6 +30,8 @@ class _Starving:
     budget: int
     rows: Sequence[_Row]
     threshold: int = 0
+    num_drafts: int = 0
+    prefill_interval: int = 1
 
 
 _TRACES = (
@@ -71,6 +73,20 @@ _TRACES = (
     _Starving(
         "evicting-each-other", 8, 7, 33, [_Row(0, 21, 3, timestamp=0.0), _Row(0, 12, 10, timestamp=0.0)], threshold=4
     ),
+    # The first is given a chunk, deferred in the next step, and evicted by the second in that step.
+    _Starving(
+        "deferred-and-evicted",
+        6,
+        5,
+        12,
+        [_Row(1, 22, 2, 9), _Row(2, 4, 8, 0), _Row(2, 3, 8, 1)],
+        threshold=4,
+        prefill_interval=2,
+    ),
+    # The second evicts the first after that was given its drafts.
+    _Starving("drafted-and-evicted", 4, 4, 64, [_Row(0, 4, 8, 5), _Row(1, 3, 8, 0)], num_drafts=2),
+    # One step ahead, drafts fill the first up to the length of the model; it then has nothing to be given.
+    _Starving("drafted-to-the-end", 16, 4, 64, [_Row(0, 4, 12), _Row(1, 4, 12), _Row(2, 4, 12)], num_drafts=3),
     _Starving("one-slot", 4, 1, 64, [_Row(number, 5, 3, priority=2 - number % 3) for number in range(5)]),
 )
 
@@ -87,6 +103,7 @@ def starving_examples() -> Iterator[tuple[str, Example]]:
                     "block_size": BLOCK_TOKENS,
                     "enable_prefix_caching": False,
                     "long_prefill_token_threshold": starving.threshold,
+                    "prefill_schedule_interval": starving.prefill_interval,
                     "log_stats": False,
                 }
                 name = f"{starving.name} {policy}{' async' if ahead else ''}"
@@ -117,6 +134,7 @@ def _trace(starving: _Starving) -> Trace:
             max_num_batched_tokens=starving.budget,
             kv_tokens=BLOCK_TOKENS * starving.num_blocks,
             max_model_len=max(request.input_length + request.output_length for request in requests),
+            num_speculative_tokens=starving.num_drafts,
         ),
         requests=requests,
     )

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from bench.analysis.load import Run
-from bench.analysis.metrics import FUNCTIONS
+from bench.analysis.metrics import FUNCTIONS, SERVE
 from bench.analysis.pair_effects import pair_effects
 from bench.analysis.quantiles import quantile_shift
 from bench.analysis.timeline import timeline
@@ -130,7 +130,7 @@ def _result(comparisons: pd.DataFrame, row: Row) -> Table:
         ("margin", f"±{row['margin_pct']:g} %"),
         ("pairs, slices, excluded", f"{row['num_pairs']}, {row['num_slices']}, {excluded}"),
     )
-    return Table(("result", ""), rows, ("left", "right"), NOTE)
+    return Table(("result", ""), rows, ("left", "right"), f"{SIGN_RULE}; TPOT" if row["tier"] == SERVE else NOTE)
 
 
 def engine_step_us(comparisons: pd.DataFrame, row: Row) -> float:

@@ -19,8 +19,11 @@ from bench.report.headline import headlines, verdict_rows, void_warning
 from bench.report.plots.costs import costs_figure
 from bench.report.plots.effects import effects_figure, shown_rows
 from bench.report.plots.style import Image, draw
+from bench.report.queue_share import queue_notes, queue_share
+from bench.report.serving import serving
 from bench.report.text import names, printable
 from bench.report.verdict_lines import verdict_lines
+from bench.report.whole_engine import engine_notes, whole_engine
 
 MAX_CURVES = 24  # figures of cost against size; the tables have every curve
 
@@ -39,10 +42,13 @@ def compose(run: Run, comparisons: pd.DataFrame) -> tuple[Content, Drawn]:
         sections=(
             Section("Effects", pictures=_pictures(effects)),
             sections.worth(comparisons),
+            *queue_share(run, comparisons),
             sections.compared(run),
             sections.proofs(run),
             sections.scaling(slopes(costs), crossovers(comparisons), _pictures(scaling)),
             sections.parts(comparisons),
+            *whole_engine(run, comparisons),
+            *serving(run, comparisons),
             sections.trust(run, comparisons),
             sections.machine(run),
         ),
@@ -57,7 +63,7 @@ def summary(run: Run, comparisons: pd.DataFrame) -> Content:
         subtitle=f"Measured {printable(run.manifest.created)}",
         warning=void_warning(comparisons),
         headlines=tuple(headlines(comparisons)),
-        notes=_notes(run),
+        notes=(*_notes(run), *queue_notes(run, comparisons), *engine_notes(run, comparisons)),
         verdicts=verdict_lines(comparisons),
         cells=(),
         sections=(),

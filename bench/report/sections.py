@@ -14,12 +14,14 @@ import pandas as pd
 from bench.analysis import statistics
 from bench.analysis.estimates import zygote_spread
 from bench.analysis.load import Run
-from bench.analysis.metrics import GATING
+from bench.analysis.metrics import GATING, LATENCIES, SERVE
+from bench.analysis.noise import KEY
 from bench.analysis.slices import DISTURBANCES, slices_of
 from bench.report.cells import engine_step_us, interval_us
 from bench.report.content import Align, Picture, Section, Table
 from bench.report.facts import DIGEST_LENGTH, canary, smallest_detectable
 from bench.report.headline import verdict_rows
+from bench.report.noise import noise_table
 from bench.report.tables import candidate_label
 from bench.report.text import LINE_LENGTH, listed, printable
 from bench.units import SIGN_RULE, format_interval, format_percent, format_signed_us, format_us
@@ -67,7 +69,8 @@ def proofs(run: Run) -> Section:
 
 def parts(comparisons: pd.DataFrame) -> Section:
     """The rows without a verdict, p values adjusted over all of them."""
-    rows = comparisons[~comparisons["gating"] & ~comparisons["canary"]].copy()
+    of_steps = ~comparisons["metric"].isin([metric.name for metric in LATENCIES])  # those have their own section
+    rows = comparisons[~comparisons["gating"] & ~comparisons["canary"] & of_steps].copy()
     rows["p_value"] = statistics.benjamini_hochberg(rows["p_value"].to_numpy(dtype="float64"))
     lines = tuple(_part(row) for row in rows.to_dict("records"))
     headers = ("cell", "candidate", "part", "clock", "baseline", "difference", "effect", "95 % interval", "p")
@@ -152,7 +155,7 @@ def _exclusions(comparisons: pd.DataFrame) -> Table:
         (printable(row["cell"]), candidate_label(row), str(row["num_slices"]), f"{row['excluded_pct']:.1f} %",
          format_percent(row["effect_pct"] / 100), format_percent(row["all_slices_pct"] / 100))
         for row in verdict_rows(comparisons).to_dict("records")
-        if math.isfinite(row["excluded_pct"])
+        if math.isfinite(row["excluded_pct"]) and row["tier"] != SERVE
     )  # fmt: skip
     headers = ("cell", "candidate", "slices kept", "excluded", "effect", "with no slice excluded")
     return Table(headers, rows, ("left", "left", *("right",) * 4), SIGN_RULE)
@@ -178,6 +181,8 @@ def _pair_of_intervals(row: Row) -> tuple[str, ...]:
 def _zygotes(run: Run, comparisons: pd.DataFrame) -> Table:
     rows = []
     for row in verdict_rows(comparisons).to_dict("records"):
+        if row["tier"] == SERVE:
+            continue
         slices = slices_of(run, row["comparison"])
         spread = zygote_spread(slices, GATING[row["tier"]].column)
         if math.isfinite(spread.intraclass):
@@ -193,10 +198,13 @@ def _zygotes(run: Run, comparisons: pd.DataFrame) -> Table:
 def machine(run: Run) -> Section:
     """The host and the versions, as the run saved them."""
     manifest = run.manifest
-    host = tuple((printable(key), printable(_shown(value), LINE_LENGTH)) for key, value in manifest.host.items())
+    host = tuple(
+        (printable(key), printable(_shown(value), LINE_LENGTH)) for key, value in manifest.host.items() if key != KEY
+    )
     versions = tuple((printable(key), printable(value)) for key, value in manifest.versions.items())
     tables = (
         Table(("machine", ""), host, ("left", "left")),
+        noise_table(manifest),
         Table(("package", "version"), versions, ("left", "left")),
     )
     return Section("Machine and versions", (), tables)

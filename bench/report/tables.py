@@ -13,11 +13,13 @@ from typing import Any
 import pandas as pd
 from tabulate import tabulate
 
+from bench.analysis.metrics import SERVE
 from bench.report.headline import headlines, verdict_rows, void_warning
 from bench.report.text import LINE_LENGTH, clip, printable
 from bench.units import SIGN_RULE, format_interval, format_percent, format_us
 
-WIDTH = 110  # columns of the widest line
+WIDTH = 110  # columns of the widest line of text
+TABLE_WIDTH = 132  # a row may be wider: names of cells end in what tells them apart, a simulated model among it
 HEADERS = ("cell", "candidate", "baseline", "effect", "95 % interval", "MDE", "pairs", "verdict")
 ALIGNED = ("left", "left", "right", "right", "right", "right", "right", "left")
 CANDIDATE_WIDTH = 14
@@ -27,7 +29,7 @@ Row = Mapping[Hashable, Any]
 
 
 def verdict_table(comparisons: pd.DataFrame) -> str:
-    """The verdicts of `comparisons` (`bench.records.COMPARISONS`) as text of at most WIDTH columns.
+    """The verdicts of `comparisons` (`bench.records.COMPARISONS`) as text of at most TABLE_WIDTH columns.
 
     A row a comparison, baseline time and MDE (smallest effect that the pairs would show) beside each; below it the
     sign rule, the margin, and why a verdict is missing. Negative = candidate faster.
@@ -44,7 +46,7 @@ def verdict_table(comparisons: pd.DataFrame) -> str:
 def _table(rows: list[dict[Hashable, Any]]) -> str:
     cells = [_cells(row) for row in rows]
     widths = [max(len(line[place]) for line in (HEADERS, *cells)) for place in range(len(HEADERS))]
-    room = WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1)
+    room = TABLE_WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1)
     shown = [HEADERS, *((clip(first, room), *others) for first, *others in cells)]
     return tabulate(shown, tablefmt="plain", disable_numparse=True, colalign=ALIGNED)
 
@@ -74,8 +76,9 @@ def detectable(row: Row) -> str:
 
 def _notes(comparisons: pd.DataFrame) -> list[str]:
     margin = f"{comparisons['margin_pct'].iloc[0]:g}"
+    served = "; serve: TPOT" if (comparisons["tier"] == SERVE).any() else ""
     return [
-        f"effect and interval: {SIGN_RULE}; margin ±{margin} %; baseline: time a step",
+        f"effect and interval: {SIGN_RULE}; margin ±{margin} %; baseline: time a step{served}",
         "MDE: smallest true effect that these pairs would show in 80 of 100 runs; A/A: the baseline with itself",
     ]
 

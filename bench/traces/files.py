@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -17,6 +16,7 @@ from bench.errors import TraceError
 from bench.traces.checks import MAX_REQUESTS, MAX_TOKENS, RequestChecks, range_problem
 from bench.traces.lines import HEADER_KEY, SCHEMA, Header, LineError, parse_header, parse_object, parse_request
 from bench.traces.model import Trace, TraceRequest
+from bench.traces.streaming import SessionChecks
 from bench.traces.textfile import GZIP, numbered_lines, open_regular
 
 
@@ -101,6 +101,7 @@ def _parse_header_line(raw: bytes, where: str) -> Header:
 
 def _requests(lines: Iterator[tuple[int, bytes, bool]], header: Header, path: Path) -> Iterator[TraceRequest]:
     checks = RequestChecks(header.engine.max_model_len, header.hash_block_tokens)
+    sessions = SessionChecks(header.engine.max_model_len, streaming=header.engine.streaming_sessions)
     for index, (number, raw, cut) in enumerate(lines):
         where = f"trace {path} line {number}"
         if index == header.requests:
@@ -110,7 +111,7 @@ def _requests(lines: Iterator[tuple[int, bytes, bool]], header: Header, path: Pa
         except LineError as error:
             hint = "; the file was cut inside this line, fetch it again" if cut and not raw.endswith(b"}") else ""
             raise TraceError(f"{where}: {error}{hint}") from error
-        if problem := checks.problem(request):
+        if problem := checks.problem(request) or sessions.problem(request):
             raise TraceError(f"{where}: {problem}; drop the line")
         yield request
 
@@ -139,7 +140,7 @@ def _header_line(trace: Trace) -> str:
         "seed": trace.seed,
         "num_running": trace.num_running,
         "steady_running": trace.steady_running,
-        "engine": asdict(trace.engine),
+        "engine": trace.engine.written(),
         "hash_block_tokens": trace.hash_block_tokens,
         "requests": len(trace.requests),
         "digest": trace.digest,

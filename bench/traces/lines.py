@@ -90,10 +90,25 @@ def parse_header(record: dict[str, Any]) -> Header:
         seed=_integer(header, "seed"),
         num_running=_integer(header, "num_running"),
         steady_running=_integer(header, "steady_running"),
-        engine=EngineNeeds(**{name: _integer(needs, name) for name in field_names(EngineNeeds)}),
+        engine=_needs(needs),
         hash_block_tokens=_integer(header, "hash_block_tokens"),
         requests=_integer(header, "requests"),
         digest=_text(header, "digest"),
+    )
+
+
+def _needs(record: dict[str, Any]) -> EngineNeeds:
+    """What is required, and those that are off by default where they are given."""
+    return EngineNeeds(
+        max_num_seqs=_integer(record, "max_num_seqs"),
+        max_num_batched_tokens=_integer(record, "max_num_batched_tokens"),
+        kv_tokens=_integer(record, "kv_tokens"),
+        max_model_len=_integer(record, "max_model_len"),
+        max_loras=_integer(record, "max_loras") if "max_loras" in record else 0,
+        num_speculative_tokens=(
+            _integer(record, "num_speculative_tokens") if "num_speculative_tokens" in record else 0
+        ),
+        streaming_sessions=_flag(record, "streaming_sessions") if "streaming_sessions" in record else False,
     )
 
 
@@ -167,6 +182,13 @@ def _whole(value: object, name: str) -> int:
         raise LineError(f"{name} is {_kind(value)}, expected a whole number")
     if abs(value) >= _MAX_INTEGER:
         raise LineError(f"{name} is {shown(value)}, expected a possible one")
+    return value
+
+
+def _flag(record: dict[str, Any], name: str) -> bool:
+    value = _value(record, name)
+    if not isinstance(value, bool):
+        raise LineError(f"{name} is {_kind(value)}, expected true or false")
     return value
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from itertools import islice
 
 from bench.config import Scalar
 from bench.errors import TraceError
 from bench.traces.checks import MAX_REQUESTS, MAX_TOKENS, RequestChecks, range_problem, shown, text_problem
 from bench.traces.request import TraceRequest
+from bench.traces.streaming import SessionChecks
 
 __all__ = ["EngineNeeds", "Trace", "TraceRequest", "digest_of"]
 
@@ -23,6 +24,8 @@ MOONCAKE_BLOCK_TOKENS = 512  # tokens a hash id, as the Mooncake traces have it
 MAX_SEED = 2**64 - 1
 MAX_KV_TOKENS = 10**12
 MAX_OPTIONS = 100
+MAX_LORAS = 1000  # adapters in one step; the largest that vLLM is run with hold a few dozen
+MAX_SPECULATIVE_TOKENS = 64  # drafts a request and step; n-gram drafters propose a handful
 LINES_A_CHUNK = 1000  # hashed together: one by one takes longer than making them
 
 
@@ -30,20 +33,30 @@ LINES_A_CHUNK = 1000  # hashed together: one by one takes longer than making the
 class EngineNeeds:
     """What the engine must have for the trace to take its path; an experiment file may override each.
 
-    `kv_tokens` is the size of the KV cache, `max_model_len` prompt and output together, both in tokens.
+    `kv_tokens` is the size of the KV cache, `max_model_len` prompt and output together, both in tokens. The rest is
+    off by default, and then left out of a file: `max_loras` adapters in one step, `num_speculative_tokens` drafts a
+    request and step, and `streaming_sessions`, with which the requests of a session are the inputs of one streaming
+    session (`bench.traces.streaming`); without it a session only says what belongs together.
     """
 
     max_num_seqs: int
     max_num_batched_tokens: int
     kv_tokens: int
     max_model_len: int
+    max_loras: int = 0
+    num_speculative_tokens: int = 0
+    streaming_sessions: bool = False
 
     def problem(self) -> str | None:
         """The first need that no engine can meet; None where all can be met."""
         for name in ("max_num_seqs", "max_num_batched_tokens", "max_model_len"):
             if found := range_problem(name, getattr(self, name), 1, MAX_TOKENS):
                 return found
-        if found := range_problem("kv_tokens", self.kv_tokens, 1, MAX_KV_TOKENS):
+        if found := (
+            range_problem("kv_tokens", self.kv_tokens, 1, MAX_KV_TOKENS)
+            or range_problem("max_loras", self.max_loras, 0, MAX_LORAS)
+            or range_problem("num_speculative_tokens", self.num_speculative_tokens, 0, MAX_SPECULATIVE_TOKENS)
+        ):
             return found
         if self.max_num_batched_tokens < self.max_num_seqs:
             return (
@@ -51,6 +64,14 @@ class EngineNeeds:
                 f"expected ≥ max_num_seqs {self.max_num_seqs}; vLLM refuses less"
             )
         return None
+
+    def written(self) -> dict[str, int]:
+        """The needs as a file has them: those that are off by default only where they are on."""
+        return {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.default is MISSING or getattr(self, each.name) != each.default
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +99,9 @@ class Trace:
             raise TraceError(f"trace {self.workload}: {found}")
         object.__setattr__(self, "options", {name: self.options[name] for name in sorted(self.options)})
         checks = RequestChecks(self.engine.max_model_len, self.hash_block_tokens)
+        sessions = SessionChecks(self.engine.max_model_len, streaming=self.engine.streaming_sessions)
         for number, request in enumerate(self.requests, start=1):
-            if found := checks.problem(request):
+            if found := checks.problem(request) or sessions.problem(request):
                 raise TraceError(f"trace {self.workload} request {number} ({shown(request.request_id)}): {found}")
         object.__setattr__(self, "digest", digest_of(self.requests))
 

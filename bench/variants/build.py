@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import importlib
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import platformdirs
 
-from bench.errors import VariantError
+from bench.errors import HostError, VariantError
 from bench.variants.source import MODULES, SCHEDULER, SchedulerSource, digest_of, installed_source
 
 BUILD_VARIABLE = "RUNQUEUE_BENCH_BUILD"
@@ -58,7 +57,9 @@ def build(name: str, rewrite: Rewrite) -> Path:
     source = installed_source()
     folder = build_folder(source) / name
     if not folder.is_dir():
-        _write_whole(folder, generated_texts(name, source, rewrite))
+        texts = generated_texts(name, source, rewrite)
+        check_compiles(texts)
+        _write_whole(folder, texts)
         importlib.invalidate_caches()  # an import that was tried before remembers that there was no such folder
     return folder
 
@@ -83,17 +84,29 @@ def import_class(name: str, file: str, class_name: str) -> type:
     return found
 
 
+def check_compiles(texts: Mapping[str, str]) -> None:
+    """Raise VariantError with the file and line where one of the generated `texts` is not Python."""
+    for file, text in texts.items():
+        try:
+            compile(text, file, "exec")
+        except SyntaxError as error:
+            raise VariantError(f"{file} line {error.lineno}: the rewrite does not compile ({error.msg})") from error
+
+
 def _write_whole(folder: Path, texts: Mapping[str, str]) -> None:
     """Write beside the target and rename, so that another process sees all of it or nothing."""
     if SCHEDULER not in texts:
         raise VariantError(f"variant {folder.name}: no {SCHEDULER} was generated")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    for file, text in {"__init__.py": "", **texts}.items():
-        (beside / file).write_text(text, encoding="utf-8")
     try:
-        beside.rename(folder)
-    except OSError:
-        shutil.rmtree(beside)
-        if not folder.is_dir():
-            raise
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
+            beside = Path(scratch, folder.name)
+            beside.mkdir()
+            for file, text in {"__init__.py": "", **texts}.items():
+                (beside / file).write_text(text, encoding="utf-8")
+            beside.rename(folder)
+    except OSError as error:
+        if not folder.is_dir():  # else another process was faster
+            raise HostError(
+                f"build folder {folder.parent}: cannot be written ({error.strerror}); name another in {BUILD_VARIABLE}"
+            ) from error

@@ -6,7 +6,7 @@ Nothing is imported or run: what a version decides is the business of the proof,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tabulate import tabulate
 
 from bench.errors import VariantError
 from bench.variants import running_as_dict
-from bench.variants.build import Rewrite
+from bench.variants.build import Rewrite, check_compiles
 from bench.variants.describe import diff_between
 from bench.variants.source import SchedulerSource, read_source
 from bench.variants.uses import UseKind, find_uses
@@ -57,7 +57,7 @@ def check_source(root: Path, rewrite: Rewrite) -> Compatibility:
         row = replace(row, package=source.package)
         row = replace(row, kinds=tuple(_kinds(source)))
         rewritten = {file: rewrite(text, file) for file, text in source.texts.items()}
-        _compile(rewritten)
+        check_compiles(rewritten)
     except VariantError as error:
         return replace(row, refusal=str(error))
     diff = diff_between(source, rewritten).splitlines()
@@ -89,14 +89,6 @@ def _kinds(source: SchedulerSource) -> Iterable[UseKind]:
     for file, text in source.texts.items():
         module = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
         yield from (use.kind for use in find_uses(module, file).listed)
-
-
-def _compile(rewritten: Mapping[str, str]) -> None:
-    for file, text in rewritten.items():
-        try:
-            compile(text, file, "exec")
-        except SyntaxError as error:
-            raise VariantError(f"{file} line {error.lineno}: the rewrite does not compile ({error.msg})") from error
 
 
 def _count(diff: Iterable[str], sign: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from unidiff.errors import UnidiffParseError
-from unidiff.patch import PatchedFile, PatchSet
+from unidiff.patch import Hunk, PatchedFile, PatchSet
 
 from bench.errors import VariantError
 from bench.variants.source import MODULES
@@ -45,7 +45,23 @@ def _apply(changed: PatchedFile, lines: list[str], file: str) -> list[str]:
         start = hunk.source_start - 1 if hunk.source_length else hunk.source_start
         expected = [line.value for line in hunk.source_lines()]
         if start < done or lines[start : start + len(expected)] != expected:
-            raise VariantError(f"{file}: this hunk does not apply to the installed vLLM:\n{str(hunk).rstrip()}")
+            raise VariantError(f"{file}: {_misfit(hunk, lines, start, expected)}; make the diff against that version")
         result += lines[done:start] + [line.value for line in hunk.target_lines()]
         done = start + len(expected)
     return result + lines[done:]
+
+
+def _misfit(hunk: Hunk, lines: list[str], start: int, expected: list[str]) -> str:
+    name = f"@@ -{hunk.source_start},{hunk.source_length} +{hunk.target_start},{hunk.target_length} @@"
+    reason = "it overlaps the hunk before it"
+    for number, wanted in enumerate(expected, start + 1):
+        found = lines[number - 1] if number <= len(lines) else ""
+        if found != wanted:
+            reason = f"line {number} is {_shown(found)}, expected {_shown(wanted)}" if found else f"no line {number}"
+            break
+    return f"the hunk {name} does not apply to the installed vLLM ({reason})"
+
+
+def _shown(line: str) -> str:
+    text = repr(line.strip())
+    return text if len(text) <= 80 else f"{text[:77]}…"

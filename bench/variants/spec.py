@@ -18,7 +18,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 
 from bench.errors import VariantError, nearest
-from bench.variants import running_as_dict, running_as_list, running_as_posted, running_rebuilt
+from bench.variants import running_as_dict, running_as_list, running_as_posted, running_rebuilt, running_twice
 from bench.variants.build import Rewrite, build, digest_of_built, import_class
 from bench.variants.patch import read_patch, rewrite_by_patch
 from bench.variants.source import SCHEDULER
@@ -27,6 +27,7 @@ NAMED: dict[str, Rewrite] = {
     "list": running_as_list.rewrite,
     "dict": running_as_dict.rewrite,
     "list_rebuild": running_rebuilt.rewrite,
+    "list_twice": running_twice.rewrite,
     "seed_patch": running_as_posted.rewrite,
 }
 """The named variants, each with the rewrite that makes it; `bench.variants.<name>` must exist as a module."""
@@ -54,6 +55,10 @@ class Variant(ABC):
     def async_scheduler(self) -> type:
         """The asynchronous scheduler class; raises VariantError where the SPEC gives none."""
 
+    @abstractmethod
+    def check(self, *, is_async: bool) -> None:
+        """Raise VariantError here, and not later in a worker, where that side cannot be had; vLLM is not imported."""
+
 
 @dataclass(frozen=True)
 class BuiltVariant(Variant):
@@ -78,6 +83,9 @@ class BuiltVariant(Variant):
     def async_scheduler(self) -> type:  # noqa: D102
         return self._class("async_scheduler.py", "AsyncScheduler")
 
+    def check(self, *, is_async: bool) -> None:  # noqa: D102
+        assert self.folder.is_dir()  # a rewrite makes both sides, or is refused
+
     def _class(self, file: str, class_name: str) -> type:
         assert self.folder.is_dir()
         return import_class(self.label, file, class_name)
@@ -97,8 +105,9 @@ class ClassVariant(Variant):
             sys.path.insert(0, "")
         try:
             module = importlib.import_module(module_name)
-        except ImportError as error:
-            raise VariantError(f"variant {self.spec}: module {module_name} cannot be imported ({error})") from error
+        except Exception as error:  # whatever the caller's module does when it is imported
+            why = f"{type(error).__name__}: {error}"
+            raise VariantError(f"variant {self.spec}: module {module_name} cannot be imported ({why})") from error
         found = getattr(module, class_name, None)
         if not isinstance(found, type) or not hasattr(found, "schedule"):
             raise VariantError(f"variant {self.spec}: {module_name} has no scheduler class {class_name}")
@@ -124,6 +133,9 @@ class ClassVariant(Variant):
                 f"variant {self.spec}: is not an AsyncScheduler; vLLM would silently turn async scheduling off"
             )
         return self._class
+
+    def check(self, *, is_async: bool) -> None:  # noqa: D102
+        assert self.async_scheduler if is_async else self.scheduler
 
     @cached_property
     def _is_async(self) -> bool:

@@ -186,7 +186,8 @@ def _steps(planned: Planned, pair: int, rng: np.random.Generator) -> list[Column
     scale = np.exp(rng.normal(0, planned.sd / np.sqrt(2), size=2))
     return [
         _identity(planned, pair, arm, NUM_STEPS)
-        | {"step": step, "phase": PHASES, "slice": slices, "waiting": np.zeros(NUM_STEPS, dtype=np.int64)}
+        | {"step": step, "fork": np.where(slices < 0, -1, 0), "phase": PHASES, "slice": slices}
+        | {"waiting": np.zeros(NUM_STEPS, dtype=np.int64)}
         | dict.fromkeys(("running", "scheduled_tokens"), np.full(NUM_STEPS, planned.num_running))
         | events
         | _times(planned, arm, scale[arm], events["aborted"], rng)
@@ -206,7 +207,9 @@ def _times(planned: Planned, arm: int, scale: float, aborted: np.ndarray, rng: n
         "schedule_ns": 0.55 * wall_factor * busy,
         "update_ns": 0.45 * wall_factor * busy,
         "finish_ns": finish,
+        **dict.fromkeys(("grammar_ns", "idle_ns", "input_ns", "output_ns"), np.zeros(NUM_STEPS)),
         "model_ns": model,
+        "other_ns": 0.03 * (wall_factor * busy + finish) * (planned.tier == "engine"),
         "step_ns": 1.03 * (wall_factor * busy + finish) + model,
     }
     return {name: spent.astype(np.int64) for name, spent in times.items()}
@@ -222,6 +225,7 @@ def _slices(planned: Planned, steps: list[Columns], rng: np.random.Generator) ->
         | dict.fromkeys(("minor_faults", "major_faults", "gc_collections"), 0 * number)
         | {
             "slice": number,
+            "fork": np.zeros(NUM_SLICES, dtype=np.int64),
             "position": first if arm == 0 else 1 - first,
             "first_step": FIRST + STEPS_PER_SLICE * number,
             "num_steps": np.full(NUM_SLICES, STEPS_PER_SLICE),

@@ -16,6 +16,8 @@ from bench.errors import EXIT_INPUT, RunFolderError
 from bench.records import PAIRS
 from tests.analysis.run_folder import Planned, change_manifest, change_pair, write_manifest, write_run
 
+DICT, CANARY = "replay-steady-decode-n256--dict", "replay-steady-decode-n256--aa"
+
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
@@ -123,31 +125,51 @@ def test_damaged_run_is_refused_in_one_line(small: Path, damage: str) -> None:
 
 def test_sound_run_has_the_columns_of_the_contract(small: Path) -> None:
     run = load_run(small)
-    assert list(run.pairs.columns) == [column.name for column in PAIRS]
-    assert run.pairs["pair"].nunique() == 2
+    slices = run.pairs_of(DICT)
+    assert list(slices.columns) == [column.name for column in PAIRS]
+    assert slices["pair"].nunique() == 2
     assert run.limits.margin == pytest.approx(0.015)
 
 
-def test_rows_come_in_the_order_of_comparison_pair_slice_and_arm(small: Path) -> None:
-    keys = load_run(small).pairs[["comparison", "pair", "slice", "arm"]]
+def test_slices_come_in_the_order_of_pair_arm_and_slice(small: Path) -> None:
+    change_pair(small, lambda table: table.iloc[::-1])
+    keys = load_run(small).pairs_of(DICT)[["pair", "arm", "slice"]]
     assert keys.equals(keys.sort_values(list(keys.columns), ignore_index=True))
+
+
+def test_pairs_past_a_thousand_come_in_the_order_of_their_numbers(small: Path) -> None:
+    for number in (1000, 999):
+        first = pair_files(small)[-1]
+        table = pq.read_table(first).to_pandas().assign(pair=number)
+        table = pa.Table.from_pandas(table, preserve_index=False)
+        pq.write_table(table, first.with_name(f"{DICT}--p{number}.parquet"))
+    assert load_run(small).pairs_of(DICT)["pair"].unique().tolist() == [0, 1, 999, 1000]
+
+
+def test_slices_are_held_up_to_a_number_of_rows(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = load_run(small)
+    monkeypatch.setattr("bench.analysis.load.MAX_HELD_ROWS", len(run.pairs_of(DICT)))
+    assert run.pairs_of(DICT) is run.pairs_of(DICT)
+    assert set(run.pairs_of(CANARY)["comparison"]) == {CANARY}
+    assert set(run.pairs_of(DICT)["comparison"]) == {DICT}
+    assert len(run._slices) == 1
 
 
 def test_columns_that_are_not_ours_are_ignored(small: Path) -> None:
     change_pair(small, lambda table: table.assign(extra=1))
-    assert "extra" not in load_run(small).pairs
+    assert "extra" not in load_run(small).pairs_of(CANARY)
 
 
 def test_steps_are_read_on_demand_with_the_columns_asked_for(small: Path) -> None:
     run = load_run(small)
-    steps = run.steps_of("replay-steady-decode-n256--dict", ["step", "arm"])
+    steps = run.steps_of(DICT, ["step", "arm"])
     assert set(steps.columns) == {"step", "arm"}
     assert len(steps) == 2 * 2 * 74
 
 
 def test_run_without_steps_has_none(small: Path) -> None:
     shutil.rmtree(small / "steps")
-    assert load_run(small).steps_of("replay-steady-decode-n256--dict", ["step"]).empty
+    assert load_run(small).steps_of(DICT, ["step"]).empty
 
 
 def test_unknown_comparison_is_refused(small: Path) -> None:
@@ -163,19 +185,19 @@ def test_run_that_stopped_early_loads_and_says_so(tmp_path: Path) -> None:
 
 def test_pair_written_after_the_manifest_counts(small: Path) -> None:
     change_manifest(small, lambda m: m["comparisons"][0].update(num_pairs=1, status="partial"))
-    assert len(load_run(small).pairs_of("replay-steady-decode-n256--dict")) == 2 * 2 * 12
+    assert len(load_run(small).pairs_of(DICT)) == 2 * 2 * 12
 
 
 def test_run_before_its_first_pair_loads_empty(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
     write_manifest(folder, (Planned(pairs=0, status="planned"),), status="planned")
-    assert load_run(folder).pairs.empty
+    assert load_run(folder).pairs_of(DICT).empty
 
 
 def test_unfinished_files_are_not_read(small: Path) -> None:
     (small / "pairs" / ".replay-steady-decode-n256--dict--p007.parquet.part").write_bytes(b"half")
-    assert load_run(small).pairs["pair"].max() == 1
+    assert load_run(small).pairs_of(DICT)["pair"].max() == 1
 
 
 def test_file_written_with_large_strings_is_read(small: Path) -> None:
@@ -183,7 +205,7 @@ def test_file_written_with_large_strings_is_read(small: Path) -> None:
     table = pq.read_table(file)
     schema = table.schema.set(0, table.schema.field(0).with_type(pa.large_string()))
     pq.write_table(table.cast(schema), file)
-    assert not load_run(small).pairs.empty
+    assert not load_run(small).pairs_of(CANARY).empty
 
 
 def test_folder_reached_through_a_link_is_read(small: Path, tmp_path: Path) -> None:

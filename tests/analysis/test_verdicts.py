@@ -17,7 +17,7 @@ def evidence(effect: float, half: float, **changes: Any) -> Evidence:
         "num_pairs": 20,
         "effect": effect,
         "interval": (effect - half, effect + half),
-        "interval90": (effect - narrow, effect + narrow),
+        "equivalence": (effect - narrow, effect + narrow),
         "pairs_to_settle": 31,
     }
     return Evidence(**(whole | changes))

@@ -70,3 +70,16 @@ class ChangesItsMind(Dict):
         if self.steps == 20 and os.getpid() != self.proven_in:
             self.running.popitem()
         return super().schedule(*args, **kwargs)
+
+
+class RaisesWhenTimed(Dict):
+    """Decides as the baseline where it is proven; its twentieth step in another process raises, in several lines."""
+
+    proven_in = os.getpid()
+    steps = 0
+
+    def schedule(self, *args: Any, **kwargs: Any) -> Any:
+        self.steps += 1
+        if self.steps == 20 and os.getpid() != self.proven_in:
+            raise RuntimeError("out of\nsomething")
+        return super().schedule(*args, **kwargs)

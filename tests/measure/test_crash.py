@@ -1,82 +1,30 @@
-"""Kill -9 at random moments: nothing finished is lost or measured twice, and no process is left behind."""
+"""Kill -9, Ctrl-C, a full disk: nothing finished is lost or measured twice, and no process is left behind."""
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 import signal
-import subprocess
-import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
+import pytest
 
+from bench.errors import RunFolderError
+from bench.measure import folder
 from bench.measure.folder import read_manifest
-
-CONFIG = """
-name = "crash"
-[[cells]]
-workloads = ["steady-decode", "single-abort"]
-num_running = [16]
-options = { steps = 64 }
-[measure]
-pairs = 6
-zygotes = 2
-slice_ms = 0.5
-"""
-NUM_KILLS = 5
-NUM_PAIRS = 18  # two workloads and the canary, six pairs each
+from bench.measure.opening import open_campaign
+from tests.measure.conftest import Make
+from tests.measure.kills import CONFIG, kill_and_resume, pair_digests, start
 
 
-def start(config: Path, out: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "bench", "run", str(config), "--out", str(out)]
-    if (out / "manifest.json").is_file():
-        command.append("--resume")
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-
-
-def pair_files(out: Path) -> dict[Path, int]:
-    return {path: path.stat().st_mtime_ns for path in (out / "pairs").glob("*.parquet")}
-
-
-def kill_one(run: subprocess.Popen[bytes], rng: random.Random) -> list[psutil.Process]:
-    """Kill the orchestrator, its worker or an arm; everything that the run had started."""
-    family = psutil.Process(run.pid).children(recursive=True)
-    victim = rng.choice([psutil.Process(run.pid), *family])
-    victim.send_signal(signal.SIGKILL)
-    return family
-
-
+@pytest.mark.timeout(1200)
 def test_a_run_that_is_killed_again_and_again_ends_whole(tmp_path: Path) -> None:
-    config, out = tmp_path / "crash.toml", tmp_path / "run"
-    config.write_text(CONFIG)
-    rng = random.Random(7)
-    for _ in range(NUM_KILLS):
-        run = start(config, out)
-        time.sleep(rng.uniform(2.0, 11.0))
-        if run.poll() is not None:
-            break
-        family = kill_one(run, rng)
-        try:
-            run.wait(timeout=90)
-        except subprocess.TimeoutExpired:
-            run.kill()
-            raise
-        _, alive = psutil.wait_procs(family, timeout=20)
-        assert alive == []
-        before = pair_files(out) if out.exists() else {}
-        assert len(before) <= NUM_PAIRS
-    last = start(config, out)
-    _, err = last.communicate(timeout=200)
-    assert last.returncode == 0, err.decode()
-    after = pair_files(out)
-    assert len(after) == NUM_PAIRS
-    assert {path: after[path] for path in before} == before
-    manifest = read_manifest(out)
-    assert manifest.status == "measured"
-    assert [c.num_pairs for c in manifest.comparisons] == [6, 6, 6]
-    assert not [*out.rglob(".*.part")]
-    assert (out / "report.html").is_file()
+    killed = kill_and_resume(tmp_path, 5, random.Random(7))
+    assert killed.total() == 5
 
 
 def test_ctrl_c_keeps_what_is_finished_and_marks_the_run_partial(tmp_path: Path) -> None:
@@ -84,7 +32,7 @@ def test_ctrl_c_keeps_what_is_finished_and_marks_the_run_partial(tmp_path: Path)
     config.write_text(CONFIG)
     run = start(config, out)
     deadline = time.monotonic() + 100
-    while not (out / "pairs").is_dir() or not pair_files(out):
+    while not pair_digests(out):
         assert time.monotonic() < deadline
         time.sleep(0.1)
     family = psutil.Process(run.pid).children(recursive=True)
@@ -96,4 +44,34 @@ def test_ctrl_c_keeps_what_is_finished_and_marks_the_run_partial(tmp_path: Path)
     assert psutil.wait_procs(family, timeout=20)[1] == []
     manifest = read_manifest(out)
     assert manifest.status == "partial"
-    assert sum(c.num_pairs for c in manifest.comparisons) == len(pair_files(out)) > 0
+    assert sum(c.num_pairs for c in manifest.comparisons) == len(pair_digests(out)) > 0
+
+
+@pytest.mark.timeout(900)
+def test_a_full_disk_is_one_clear_line_and_the_run_is_resumed_when_there_is_room(
+    tmp_path: Path, small_experiment: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment, out = small_experiment(), tmp_path / "run"
+    write_whole = folder.write_whole
+
+    def full_after_the_first_pair(path: Path, write: Callable[[Path], object]) -> None:
+        def half(beside: Path) -> None:
+            beside.write_bytes(b"half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        is_full = path.parent.name == "pairs" and any(path.parent.iterdir())
+        write_whole(path, half if is_full else write)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(folder, "write_whole", full_after_the_first_pair)
+        with pytest.raises(RunFolderError) as caught:
+            open_campaign(experiment, out).measure()
+    message = str(caught.value)
+    assert "cannot be written (No space left on device); what is finished is kept, `run --resume` goes on" in message
+    assert "\n" not in message
+    assert not [process for process in psutil.Process().children() if "bench.measure.worker" in process.cmdline()]
+    before = pair_digests(out)
+    assert len(before) == 1
+    assert not [*out.rglob(".*.part")]
+    assert open_campaign(experiment, out, resume=True).measure().status == "measured"
+    assert before.items() < pair_digests(out).items()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -73,6 +75,22 @@ def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunFolderError, match="cannot be made"):
         create_folder(tmp_path / "file" / "run")
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"), [(errno.EROFS, "Read-only file system"), (errno.EACCES, "Permission denied")]
+)
+def test_a_place_that_takes_no_folder_is_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, reason: str
+) -> None:
+    def refuse(self: Path, *args: object, **kwargs: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(RunFolderError) as caught:
+        create_folder(tmp_path / "run")
+    assert str(caught.value) == f"run folder {tmp_path / 'run'}: cannot be made ({reason})"
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_damaged_manifest_is_one_clear_line(tmp_path: Path) -> None:

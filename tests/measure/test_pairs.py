@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from bench.chain import exit_code
@@ -61,7 +62,7 @@ def test_a_lost_process_fails_its_comparison_and_the_others_go_on(failing_run: M
 
 
 def test_void_decides_the_exit_code(failing_run: Manifest) -> None:
-    assert exit_code(failing_run, [], gate=False) == 3
+    assert exit_code(failing_run, pd.DataFrame({"verdict": []}), gate=False) == 3
 
 
 def test_a_spawned_arm_gives_the_same_kind_of_pair(tmp_path: Path, small_experiment: Make) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from bench.config import Experiment, MeasureOptions
 from bench.errors import ConfigError, MeasureError
-from bench.measure.messages import READING_FIELDS, ProveResult, Slicing
+from bench.measure.messages import PROOF_FIELDS, ProveResult, Slicing
 from bench.measure.plan import check_path, describe_plan, plan_cells, plan_comparisons, plan_slices
 from bench.traces.files import write_trace
 from bench.traces.workloads import generate
@@ -16,9 +16,9 @@ from bench.variants import load
 
 def proof(running: list[int], cpu_ns: int = 1_000_000, **counts: list[int]) -> ProveResult:
     """A proof whose baseline had these queue lengths, by step."""
-    readings = np.zeros((len(running), len(READING_FIELDS)), dtype=np.int64)
+    readings = np.zeros((len(running), len(PROOF_FIELDS)), dtype=np.int64)
     for name, values in {"running": running, "cpu_ns": [cpu_ns] * len(running), **counts}.items():
-        readings[:, READING_FIELDS.index(name)] = values
+        readings[:, PROOF_FIELDS.index(name)] = values
     return ProveResult("c", alike=True, num_steps=len(running), message="", readings=readings)
 
 

@@ -19,6 +19,7 @@ from bench.traces.files import read_trace
 from bench.variants import load
 
 NUM_EXAMPLES = 500
+FEATURES = ("loras", "structured", "drafted", "accepted", "paused", "reentered")
 
 
 @st.composite
@@ -53,6 +54,15 @@ def test_most_random_traces_starve_and_all_options_are_met() -> None:
     options = [random_example(seed).options for seed in range(120)]
     for name in ("policy", "async_scheduling", "enable_prefix_caching", "scheduler_reserve_full_isl"):
         assert len({getattr(each, name) for each in options}) == 2
+    for name in ("prefill_schedule_interval", "prefix_cache_reset_interval"):
+        assert len({getattr(each, name) for each in options}) == 3
+
+
+def test_random_traces_have_adapters_grammars_drafts_and_sessions() -> None:
+    seen = [_seen(random_example(seed)) for seed in range(80)]
+    for name in FEATURES:
+        least = 1 if name == "paused" else 4  # seldom: the next input is mostly there before the answer ends
+        assert sum(each[name] > 0 for each in seen) >= least, name
 
 
 def test_the_same_seed_gives_the_same_example() -> None:
@@ -90,4 +100,5 @@ def _seen(example: Example) -> dict[str, Any]:
         "preempted": sum(each.preempted for each in readings),
         "aborted": sum(each.aborted for each in readings),
         "finished": max(each.finished for each in readings),
+        **{name: sum(getattr(each, name) for each in readings) for name in FEATURES},
     }

@@ -39,7 +39,17 @@ HANDFUL = [
     "iterator-kept-fcfs",
     "cursor-not-shifted",
     "aborted-one",
+    "keeps-drafts",
+    "no-tokens-ends-walk",
+    "cursor-shifted-if-scheduled",
+    "deferral-asks-first",
 ]
+FEATURED = {  # faults that a trace with adapters, sessions or resets reaches, and which
+    "running-loras-lost": "lora-mix fcfs",
+    "session-kept": "streaming-sessions fcfs",
+    "reset-from-front": "random 0",
+    "reset-keeps-running": "random 0",
+}
 
 
 def test_there_are_enough_faults_and_controls() -> None:
@@ -50,6 +60,13 @@ def test_there_are_enough_faults_and_controls() -> None:
 @pytest.mark.parametrize("name", HANDFUL)
 def test_a_fault_is_found(name: str) -> None:
     hunted = hunt(MUTANTS[name], dict(starving_examples()))
+    assert hunted.proof is not None
+    assert hunted.is_right
+
+
+@pytest.mark.parametrize("name", FEATURED)
+def test_a_fault_of_adapters_sessions_or_resets_is_found(name: str) -> None:
+    hunted = hunt(MUTANTS[name], {FEATURED[name]: hunting_ground(1)[FEATURED[name]]})
     assert hunted.proof is not None
     assert hunted.is_right
 
@@ -111,11 +128,13 @@ def test_a_refused_control_ends_in_exit_code_3(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_command_hunts_those_that_were_asked_for() -> None:
     result = CliRunner().invoke(
-        mutants.main, ["--only", "stopped-kept", "--only", "keeps-drafts", "--num-random", "1"], standalone_mode=False
+        mutants.main,
+        ["--only", "stopped-kept", "--only", "keeps-encoder-budget", "--num-random", "1"],
+        standalone_mode=False,
     )
     assert result.return_value == EXIT_DONE
     assert "2 faults, 0 harmless changes" in result.output
-    assert "case S08 in the tests" in result.output
+    assert "case S09 in the tests" in result.output
 
 
 def test_an_unknown_mutant_is_refused_with_a_hint() -> None:
@@ -125,7 +144,7 @@ def test_an_unknown_mutant_is_refused_with_a_hint() -> None:
 
 
 def test_the_table_is_markdown() -> None:
-    hunted = [Hunted(Mutant("a", "one | other", (), harmless=True)), Hunted(MUTANTS["keeps-drafts"])]
+    hunted = [Hunted(Mutant("a", "one | other", (), harmless=True)), Hunted(MUTANTS["keeps-encoder-budget"])]
     lines = table(hunted).splitlines()
     assert lines[0].split() == [
         "|",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from bench.report.tables import WIDTH, verdict_table
+from bench.report.tables import TABLE_WIDTH, verdict_table
 from tests.report.rows import row, table, void_row
 
 GOLDEN = """\
@@ -46,13 +46,18 @@ def test_small_table_reads_letter_by_letter() -> None:
 def test_no_line_is_wider_than_a_terminal(typical: pd.DataFrame) -> None:
     hostile = table(row("x" * 300, candidate="y" * 300, verdict="INCONCLUSIVE", reason="because " * 200))
     for rows in (typical, hostile):
-        assert max(map(len, verdict_table(rows).splitlines())) <= WIDTH
+        assert max(map(len, verdict_table(rows).splitlines())) <= TABLE_WIDTH
 
 
 def test_long_cells_stay_apart_by_their_sizes() -> None:
     text = verdict_table(table(*(row(f"replay-{'long-' * 12}n{size}") for size in (64, 1024))))
     assert "n64 " in text
     assert "n1024 " in text
+
+
+def test_a_simulated_model_is_named_whole() -> None:
+    cell = "engine-steady-decode-n1024-async-simulated_model_10ms"
+    assert cell in verdict_table(table(row(cell)))
 
 
 def test_names_cannot_steer_the_terminal() -> None:

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.traces.files import read_trace, write_trace
 from bench.traces.lines import LineError, parse_header, parse_object, parse_request
 from bench.traces.model import TraceRequest
 
-from .examples import request
+from .examples import NEEDS, request, trace
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -55,3 +58,28 @@ def test_no_object_ends_in_another_error(record: dict[str, Any]) -> None:
 def test_no_header_of_another_shape_is_taken(header: Any) -> None:
     with pytest.raises(LineError):
         parse_header({"trace": header})
+
+
+def test_needs_that_are_off_by_default_are_written_and_read_only_where_they_are_on(tmp_path: Path) -> None:
+    plain, full = trace(), trace(engine=replace(NEEDS, max_loras=2, num_speculative_tokens=3, streaming_sessions=True))
+    assert "max_loras" not in plain.engine.written()
+    assert plain.digest == full.digest
+    for made in (plain, full):
+        write_trace(made, tmp_path / "t.jsonl")
+        assert read_trace(tmp_path / "t.jsonl") == made
+
+
+@pytest.mark.parametrize(
+    ("needs", "expected"),
+    [
+        ({"max_loras": True}, "max_loras is true, expected a whole number"),
+        ({"streaming_sessions": 1}, "streaming_sessions is 1, expected true or false"),
+        ({"num_speculative_token": 1}, 'did you mean "num_speculative_tokens"?'),
+    ],
+)
+def test_needs_of_a_wrong_kind_are_refused(needs: dict[str, object], expected: str) -> None:
+    header: dict[str, Any] = {"schema": 1, "engine": {**NEEDS.written(), **needs}, "workload": "x", "options": {}}
+    header |= dict.fromkeys(("seed", "num_running", "steady_running", "hash_block_tokens", "requests"), 1)
+    with pytest.raises(LineError) as caught:
+        parse_header({"trace": header})
+    assert expected in str(caught.value)

@@ -47,10 +47,19 @@ def test_a_patch_of_the_installed_scheduler_is_applied(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("moved", ["zero\n" + BEFORE, BEFORE.replace("two", "too"), BEFORE[:20], ""])
-def test_a_hunk_that_does_not_fit_is_shown_and_nothing_is_guessed(tmp_path: Path, moved: str) -> None:
+def test_a_hunk_that_does_not_fit_is_named_and_nothing_is_guessed(tmp_path: Path, moved: str) -> None:
     patch = read_patch(write_patch(tmp_path / "p.diff", BEFORE, AFTER))
-    with pytest.raises(VariantError, match=r"(?s)scheduler.py: this hunk does not apply.*@@"):
+    with pytest.raises(VariantError, match=r"^scheduler\.py: the hunk @@ -\d,\d \+\d,\d @@ does not apply") as caught:
         rewrite_by_patch(patch, moved, "scheduler.py")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_hunk_that_does_not_fit_says_which_line_it_missed(tmp_path: Path) -> None:
+    patch = read_patch(write_patch(tmp_path / "p.diff", BEFORE, AFTER))
+    with pytest.raises(VariantError, match=r"\(line 2 is 'too', expected 'two'\); make the diff against that version"):
+        rewrite_by_patch(patch, BEFORE.replace("two", "too"), "scheduler.py")
+    with pytest.raises(VariantError, match=r"\(no line 3\)"):
+        rewrite_by_patch(patch, "one\ntwo\n", "scheduler.py")
 
 
 @pytest.mark.parametrize(

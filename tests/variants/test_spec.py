@@ -53,6 +53,15 @@ def test_a_class_of_the_callers_serves_its_own_side_only() -> None:
         _ = ahead.scheduler
 
 
+def test_a_side_that_cannot_be_had_is_refused_when_it_is_checked() -> None:
+    for is_async in (False, True):
+        load("dict").check(is_async=is_async)
+    sync = load("class:bench.variants.built.dict.scheduler:Scheduler")
+    sync.check(is_async=False)
+    with pytest.raises(VariantError, match="is not an AsyncScheduler"):
+        sync.check(is_async=True)
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [

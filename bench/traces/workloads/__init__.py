@@ -20,10 +20,14 @@ from bench.traces.workloads.chunked_prefill import CHUNKED_PREFILL
 from bench.traces.workloads.describe import describe, describe_markdown
 from bench.traces.workloads.evidence import Counts, Steady, missed
 from bench.traces.workloads.finish_wave import FINISH_WAVE
+from bench.traces.workloads.lora_mix import LORA_MIX
 from bench.traces.workloads.preemption import PREEMPTION, PRIORITY_PREEMPTION
 from bench.traces.workloads.prefix_tree import PREFIX_TREE
+from bench.traces.workloads.speculative_drafts import SPECULATIVE_DRAFTS
 from bench.traces.workloads.staggered_finish import STAGGERED_FINISH
 from bench.traces.workloads.steady_decode import STEADY_DECODE
+from bench.traces.workloads.streaming_sessions import STREAMING_SESSIONS
+from bench.traces.workloads.structured_output import STRUCTURED_OUTPUT
 from bench.traces.workloads.workload import Counter, Option, Order, Workload
 
 __all__ = [
@@ -54,6 +58,10 @@ WORKLOADS: dict[str, Workload] = {
         CHUNKED_PREFILL,
         PREFIX_TREE,
         ARRIVALS,
+        LORA_MIX,
+        STRUCTURED_OUTPUT,
+        SPECULATIVE_DRAFTS,
+        STREAMING_SESSIONS,
     )
 }
 
@@ -74,7 +82,7 @@ def generate(name: str, *, num_running: int, seed: int, options: Mapping[str, Sc
     if not 0 <= seed <= MAX_SEED:
         raise TraceError(f"workload {name}: seed is {seed}, expected 0 to {MAX_SEED}")
     complete = _complete(workload, options)
-    plan = workload.build(Order(name, num_running, complete, _generator(name, seed)))
+    plan = workload.build(Order(name, num_running, complete, _generator(name, seed), seed))
     return Trace(
         workload=name,
         options={**complete, **plan.settled},

@@ -5,6 +5,8 @@ The load is so chosen that about `num_running` run. It starts warm: the first re
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -91,15 +93,26 @@ def _outputs(order: Order, count: int) -> Wholes:
 def _plan(order: Order, arrivals: Wholes, outputs: Wholes) -> Plan:
     step_ms = order.number("step_ms")
     order.require_possible(len(arrivals))
+    prompts = short_prompts(order.rng, len(arrivals))
     requests = [
-        TraceRequest(request_id(number), step * step_ms, prompt, output, arrival_step=step)
-        for number, (step, prompt, output) in enumerate(
-            zip(arrivals.tolist(), short_prompts(order.rng, len(arrivals)), outputs.tolist(), strict=True)
+        TraceRequest(request_id(number), step * step_ms, prompt, output, arrival_step=step, abort_after=gone)
+        for number, (step, prompt, output, gone) in enumerate(
+            zip(arrivals.tolist(), prompts, outputs.tolist(), _hang_ups(order, outputs), strict=True)
         )
     ]
     budget = token_budget(order.num_running, order.num_running)  # bursts are let in at once where there are slots
     needs = ample_needs(requests, order.num_running, budget)
     return Plan(requests, needs, max(1, int(STEADY_SHARE * order.num_running)), {})
+
+
+def _hang_ups(order: Order, outputs: Wholes) -> list[int | None]:
+    """Output tokens after which each client goes away: some of its output for a share of `hang_up`, None for others.
+
+    Drawn last, so that the same requests come at the same times whatever the share.
+    """
+    leaves = (order.rng.random(len(outputs)) < order.number("hang_up")) & (outputs > 1)
+    after = 1 + (order.rng.random(len(outputs)) * (outputs - 1)).astype(np.int64)
+    return [tokens if leaving else None for leaving, tokens in zip(leaves.tolist(), after.tolist(), strict=True)]
 
 
 ARRIVALS = Workload(
@@ -114,7 +127,7 @@ ARRIVALS = Workload(
         Counter("prefilled", 1, 0.1, when=("process", "closed-loop")),
         Counter("waiting", 1, 0, 0.05, when=("process", "closed-loop")),
         Counter("finished", 1, 0.1),
-        NO_ABORTS,
+        replace(NO_ABORTS, when=("hang_up", 0.0)),
         NO_PREEMPTION,
     ),
     own_options=(
@@ -124,6 +137,7 @@ ARRIVALS = Workload(
         Option(
             "burst", 16, "length of a burst, and of the silence after it, of the on-off process", 1, 100_000, "steps"
         ),
+        Option("hang_up", 0.0, "share of clients that go away after some of their output", 0, 1),
         Option("think", 2, "from the end of a request to the client's next, in a closed loop", 0, 100_000, "steps"),
     ),
     min_running=4,

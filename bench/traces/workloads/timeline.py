@@ -30,6 +30,9 @@ class Draft:
     first_step: int
     last_step: int = -1
     abort_step: int | None = None
+    lora: str | None = None
+    grammar: str | None = None
+    session: str | None = None
 
     @property
     def output_length(self) -> int:
@@ -115,6 +118,10 @@ class Timeline:
         for draft in list(self.running):
             self.finish(draft, self.end + 1)
 
+    def sort(self) -> None:
+        """Put the drafts into the order of their arrival, where some were planned before others that come earlier."""
+        self.drafts.sort(key=lambda draft: draft.arrival_step)
+
     def plan(self, spare_seqs: int, settled: Mapping[str, Scalar] | None = None) -> Plan:
         """The plan with as many slots as `num_running` and `spare_seqs`, and room in the KV cache for all in them."""
         step_ms = self._order.number("step_ms")
@@ -126,6 +133,9 @@ class Timeline:
                 output_length=draft.output_length,
                 arrival_step=draft.arrival_step,
                 abort_step=draft.abort_step,
+                lora=draft.lora,
+                grammar=draft.grammar,
+                session=draft.session,
             )
             for number, draft in enumerate(self.drafts)
         ]
@@ -135,8 +145,15 @@ class Timeline:
 
 def ample_needs(requests: Iterable[TraceRequest], max_num_seqs: int, budget: int) -> EngineNeeds:
     """Needs that never starve: the `max_num_seqs` largest requests fit the KV cache together."""
-    # One token more than a request has, for the slot that an asynchronous scheduler takes ahead.
-    sizes = sorted((_rounded(each.input_length + each.output_length + 1) for each in requests), reverse=True)
+    return ample_needs_of((each.input_length + each.output_length for each in requests), max_num_seqs, budget)
+
+
+def ample_needs_of(totals: Iterable[int], max_num_seqs: int, budget: int, ahead: int = 1) -> EngineNeeds:
+    """The same, for `totals` of prompt and output tokens; `ahead` slots are taken for tokens to come.
+
+    Where nothing is drafted that is one, by an asynchronous scheduler.
+    """
+    sizes = sorted((_rounded(total + ahead) for total in totals), reverse=True)
     return EngineNeeds(
         max_num_seqs=max_num_seqs,
         max_num_batched_tokens=max(budget, max_num_seqs),

@@ -96,6 +96,7 @@ class Order:
     num_running: int
     options: Mapping[str, Scalar]
     rng: np.random.Generator
+    seed: int = 0
 
     def whole(self, name: str) -> int:
         """The option `name`, a whole number."""

@@ -25,7 +25,7 @@ def starting(candidate: tuple[type, type]) -> Start:
     return start
 
 
-@pytest.fixture(params=["list", "dict", "list_rebuild"])
+@pytest.fixture(params=["list", "dict", "list_rebuild", "list_twice"])
 def start(request: pytest.FixtureRequest) -> Start:
     variant = load(request.param)
     return starting((variant.scheduler, variant.async_scheduler))

@@ -72,3 +72,17 @@ def test_arrivals_follow_the_clock() -> None:
     made = generate("arrivals", num_running=400, seed=1, options={"steps": 800})
     figures = burstiness([each.timestamp for each in made.requests if each.arrival_step])
     assert figures.dispersion[0][1] == pytest.approx(1, abs=0.9)
+
+
+def test_a_share_of_the_clients_hangs_up_within_its_output_and_nothing_else_changes() -> None:
+    all_stay, some_leave = (
+        generate("arrivals", num_running=64, seed=1, options={"steps": 800, "hang_up": share}).requests
+        for share in (0.0, 0.2)
+    )
+    assert all(each.abort_after is None for each in all_stay)
+    leaving = [each for each in some_leave if each.abort_after is not None]
+    assert len(leaving) / len(some_leave) == pytest.approx(0.2, abs=0.04)
+    assert all(0 < (each.abort_after or 0) < each.output_length for each in leaving)
+    assert [(each.timestamp, each.input_length, each.output_length) for each in all_stay] == [
+        (each.timestamp, each.input_length, each.output_length) for each in some_leave
+    ]

@@ -1,0 +1,154 @@
+"""Kills a small run with -9 again and again, resumes it each time, and checks that nothing finished is lost or redone.
+
+`python -m tests.measure.kills [NUM_KILLS] [SEED]`, or `make kills N=20`; the test beside this does five.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import psutil
+
+from bench.measure.folder import read_manifest
+
+CONFIG = """
+name = "crash"
+[[cells]]
+workloads = ["steady-decode", "single-abort"]
+num_running = [16]
+options = { steps = 64 }
+[measure]
+pairs = 6
+zygotes = 2
+slice_ms = 0.5
+"""
+COMPARISONS = {
+    "replay-steady-decode-n16--dict": 6,
+    "replay-steady-decode-n16--aa": 6,
+    "replay-single-abort-n16--dict": 6,
+}
+"""The comparisons of CONFIG, the canary among them, with their pairs."""
+
+END_LIMIT_S = 600.0  # a run that lost a worker goes on to its end: half a minute on an idle machine
+
+
+def main() -> None:
+    """Deliver the kills, and print a line for each and what became of it all."""
+    num_kills = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    with tempfile.TemporaryDirectory() as folder:
+        killed = kill_and_resume(Path(folder), num_kills, random.Random(seed))
+    print(f"{killed.total()} kills ({', '.join(f'{n} {who}' for who, n in killed.items())}): nothing lost or redone")
+
+
+def kill_and_resume(folder: Path, num_kills: int, rng: random.Random) -> Counter[str]:
+    """Deliver `num_kills` kills, over as many runs as they take; how often each kind of process was hit.
+
+    Raises AssertionError where a finished pair was lost or changed, a process stayed, or a run did not end whole.
+    """
+    config = folder / "crash.toml"
+    config.write_text(CONFIG)
+    killed: Counter[str] = Counter()
+    number = 0
+    while killed.total() < num_kills:
+        out = folder / f"run{number}"
+        number += 1
+        while killed.total() < num_kills and not is_measured(out):
+            killed.update(kill_once(config, out, rng))
+        resume_to_the_end(config, out)
+        check_whole(out)
+    return killed
+
+
+def kill_once(config: Path, out: Path, rng: random.Random) -> list[str]:
+    """Start or resume the run and kill one of its processes at a random moment; whom it hit, or nobody if it ended."""
+    before = pair_digests(out)
+    run = start(config, out)
+    if not wait_for_a_moment(run, out, rng):
+        run.communicate()
+        return []
+    family = psutil.Process(run.pid).children(recursive=True)
+    victim = rng.choice([psutil.Process(run.pid), *family])
+    who = "orchestrators" if victim.pid == run.pid else "workers or arms"
+    victim.kill()
+    try:
+        run.communicate(timeout=END_LIMIT_S)
+    finally:
+        run.kill()
+    assert psutil.wait_procs(family, timeout=20)[1] == []
+    after = pair_digests(out)
+    assert before.items() <= after.items()
+    print(f"killed one of the {who}, {len(before)} pairs before, {len(after)} after", file=sys.stderr)
+    return [who]
+
+
+def wait_for_a_moment(run: subprocess.Popen[bytes], out: Path, rng: random.Random) -> bool:
+    """Some seconds after the start, or right after a further pair was written; False where the run ended first."""
+    if rng.random() < 0.5:
+        wanted, at_least_s = 0, rng.uniform(1.0, 11.0)
+    else:
+        wanted, at_least_s = len(pair_digests(out)) + rng.randint(1, 4), 0.0
+    pause_s = rng.uniform(0.0, 0.3)
+    began = time.monotonic()
+    while run.poll() is None:
+        if time.monotonic() - began >= at_least_s and len(pair_digests(out)) >= wanted:
+            time.sleep(pause_s)
+            return run.poll() is None
+        time.sleep(0.02)
+    return False
+
+
+def resume_to_the_end(config: Path, out: Path) -> None:
+    """Go on with the run until it is whole; what was finished before stays as it was."""
+    before = pair_digests(out)
+    run = start(config, out)
+    _, err = run.communicate(timeout=END_LIMIT_S)
+    assert run.returncode == 0, err.decode()
+    assert before.items() <= pair_digests(out).items()
+
+
+def check_whole(out: Path) -> None:
+    """Every comparison has all its pairs, in the files, in the manifest and in the table that is judged."""
+    manifest = read_manifest(out)
+    assert manifest.status == "measured"
+    assert {c.id: c.num_pairs for c in manifest.comparisons} == COMPARISONS
+    assert sorted(path.name for path in pair_digests(out)) == sorted(
+        f"{comparison}--p{pair:03d}.parquet" for comparison, pairs in COMPARISONS.items() for pair in range(pairs)
+    )
+    assert not [*out.rglob(".*.part")]
+    table = pd.read_parquet(out / "comparisons.parquet")
+    judged = table[table["gating"]].set_index("comparison")
+    assert set(judged.index) == set(COMPARISONS)
+    assert (judged["verdict"] != "").all()
+    assert (out / "report.html").is_file()
+
+
+def start(config: Path, out: Path) -> subprocess.Popen[bytes]:
+    """The run as a process of its own, resumed where there is a manifest."""
+    command = [sys.executable, "-m", "bench", "run", str(config), "--out", str(out)]
+    if (out / "manifest.json").is_file():
+        command.append("--resume")
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def is_measured(out: Path) -> bool:
+    """True where the run is whole."""
+    return (out / "manifest.json").is_file() and read_manifest(out).status == "measured"
+
+
+def pair_digests(out: Path) -> dict[Path, tuple[str, int]]:
+    """SHA-256 and time of writing of every finished pair: a pair that is measured again has another time at least."""
+    files = [*(out / "pairs").glob("*.parquet")]
+    return {file: (hashlib.sha256(file.read_bytes()).hexdigest(), file.stat().st_mtime_ns) for file in files}
+
+
+if __name__ == "__main__":
+    main()
