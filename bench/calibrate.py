@@ -22,11 +22,11 @@ from bench.analysis.files import replace_file
 from bench.analysis.load import load_run
 from bench.analysis.looks import unsettled
 from bench.analysis.planting import slices_a_unit
-from bench.config import Experiment
 from bench.errors import ConfigError, MeasureError, RunFolderError
 from bench.measure.host import host_facts, versions
 from bench.measure.opening import open_campaign
 from bench.measure.progress import Reporter
+from bench.options import Experiment
 from bench.report.calibration import write_calibration
 
 PLAN = "plan.json"

@@ -10,12 +10,12 @@ import pandas as pd
 from bench.analysis.comparisons import compare
 from bench.analysis.load import load_run
 from bench.analysis.looks import regressions, unsettled
-from bench.config import Experiment
 from bench.errors import EXIT_DONE, EXIT_FAULT, EXIT_REGRESSION, EXIT_VOID
+from bench.manifest import Manifest
 from bench.measure.opening import open_campaign
 from bench.measure.plan import describe_plan
 from bench.measure.progress import Reporter
-from bench.records import Manifest
+from bench.options import Experiment
 from bench.report.queue_share import queue_notes
 from bench.report.render import render_report
 from bench.report.tables import verdict_table

@@ -14,8 +14,9 @@ import click
 import bench
 from bench.cli_report import comment, history
 from bench.cli_traces import trace
+from bench.cli_variants import variants
 from bench.command import run_command
-from bench.errors import EXIT_DONE, EXIT_INPUT, EXIT_VOID, RunFolderError
+from bench.errors import EXIT_DONE, EXIT_VOID, RunFolderError
 
 PATH = click.Path(path_type=Path)
 EPILOG = "Exit codes: 0 done, 1 our own fault, 2 wrong usage or input, 3 void, 4 a regression under --gate."
@@ -148,54 +149,6 @@ def _done_so_far(num_done: Mapping[str, int]) -> None:
     click.echo(f"\rtests done: {counts} ", nl=False, err=True)
 
 
-@cli.group()
-def variants() -> None:
-    """Scheduler variants: what there is, and what each changes in vLLM."""
-
-
-@variants.command("list")
-def variants_list() -> None:
-    """Name each variant with the digest of its source, and the uses of `self.running` in the installed vLLM."""
-    from bench.variants.describe import describe_variants
-
-    click.echo(describe_variants())
-
-
-@variants.command("diff")
-@click.argument("name", metavar="SPEC")
-@click.option("--vllm", type=PATH, help="Another vLLM: the folder that holds `vllm/` of a tree or an unpacked package.")
-def variants_diff(name: str, vllm: Path | None) -> None:
-    """Print the exact unified diff of a variant against the installed vLLM; `patch -p1` applies it to a vLLM tree."""
-    from bench.variants.describe import diff_of
-
-    click.echo(diff_of(name, vllm), nl=False)
-
-
-@variants.command("compat")
-@click.option("--sources", required=True, type=PATH, help="Folder of unpacked versions: <version>/vllm/….")
-@click.option("--fetch", is_flag=True, help="First fetch, by pip, those tried versions that --sources lacks.")
-def variants_compat(sources: Path, fetch: bool) -> int:
-    """Try the dict rewrite on the source of other vLLM versions; exit 2 where it refuses one."""
-    from bench.variants.compat import check_sources, table_of
-    from bench.variants.fetch import TRIED_VERSIONS, fetch_sources
-
-    if fetch:
-        for version in fetch_sources(TRIED_VERSIONS, sources):
-            click.echo(f"fetched vLLM {version}", err=True)
-    rows = check_sources(sources)
-    click.echo(table_of(rows))
-    return EXIT_INPUT if any(row.refusal for row in rows) else EXIT_DONE
-
-
-@variants.command("build")
-def variants_build() -> None:
-    """Generate every named variant now and print where its modules lie."""
-    from bench.variants.describe import build_all
-
-    for folder in build_all():
-        click.echo(folder)
-
-
 @cli.command()
 @click.option("--config", default=Path("configs/calibrate.toml"), type=PATH, help="The gate: one cell, one variant.")
 @click.option("--aa", default=100, type=click.IntRange(1, 10_000), help="Gates of identical schedulers to have in all.")
@@ -249,3 +202,4 @@ def doctor() -> None:
 cli.add_command(comment)
 cli.add_command(history)
 cli.add_command(trace)
+cli.add_command(variants)

@@ -18,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.records import PAIRS, STEPS, Column, ComparisonRecord, Manifest, ParityRecord, TraceRecord
+from bench.manifest import ComparisonRecord, Manifest, ParityRecord, TraceRecord
+from bench.records import PAIRS, STEPS, Column
 
 WORKLOADS = ("steady-decode", "staggered-finish", "abort-storm", "preemption")
 SIZES = (16, 64, 256, 1024, 4096)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pyperf
 
-from bench.config import EngineOptions
 from bench.engine.shape import resolve_shape
+from bench.options import EngineOptions
 from bench.traces.workloads import generate
 from bench.variants import load
 

@@ -29,9 +29,9 @@ from tabulate import tabulate
 
 from bench.analysis.comparisons import compare
 from bench.analysis.load import load_run
-from bench.config import Experiment
 from bench.measure.host import choose_cores
 from bench.measure.opening import open_campaign
+from bench.options import Experiment
 
 SIDE = Path(__file__).with_name("pyperf_side.py")
 TRIAL_PROCESSES, TRIAL_PAIRS = 2, (6, 12)  # what is timed to find out what fits into the seconds

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 from bench.calibrate import Calibration, calibrate
 from bench.cli import cli
-from bench.config import Experiment
 from bench.errors import ConfigError, RunFolderError
 from bench.measure.progress import Reporter
+from bench.options import Experiment
 
 
 def experiment(**changes: object) -> Experiment:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.config import describe_options, load_experiment
+from bench.config import load_experiment
 from bench.errors import ConfigError
+from bench.options import describe_options
 
 SMALL = """
 name = "small"

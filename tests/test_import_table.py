@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bench"
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"cli_report", "cli_traces"},
+    {"cli_report", "cli_traces", "cli_variants"},
     {"chain", "calibrate"},
     {"report"},
     {"analysis"},
@@ -19,7 +19,8 @@ LAYERS = [
     {"parity"},
     {"engine"},
     {"variants", "traces"},
-    {"command", "config", "records"},
+    {"command", "config", "records", "manifest"},
+    {"options"},
     {"units", "errors"},
 ]
 """From the top: a module may import from its own layer's package and from every layer below."""
@@ -41,7 +42,7 @@ ONLY_PLACE = {
     "ruptures": {"analysis"},
     "ray": {"measure"},
     "aiohttp": {"measure"},
-    "click": {"cli", "cli_report", "cli_traces", "command", "parity"},
+    "click": {"cli", "cli_report", "cli_traces", "cli_variants", "command", "parity"},
 }
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from bench.records import CHUNKS, COMPARISONS, PAIRS, PROBE, REQUESTS, STEPS, Manifest
+from bench.manifest import Manifest
+from bench.records import CHUNKS, COMPARISONS, PAIRS, PROBE, REQUESTS, STEPS
 
 RESULTS = Path("docs/results.md")
 

@@ -20,7 +20,8 @@ import pyarrow.parquet as pq
 from jsonschema.exceptions import best_match
 
 from bench.errors import RunFolderError
-from bench.records import Column, Manifest
+from bench.manifest import Manifest
+from bench.records import Column
 
 MAX_INTEGER = 2**53  # every reader of JSON holds it exactly
 MAX_TEXT = 20_000  # characters of one string; a worker's last words are shorter

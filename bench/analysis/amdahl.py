@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from bench.records import SIMULATED_MODEL
+from bench.manifest import SIMULATED_MODEL
 
 WAITING = 0.05  # of the step: an engine that waits longer than this is bound by its model
 

@@ -26,7 +26,8 @@ from bench.analysis.noise import unfit_host
 from bench.analysis.slices import Slices, slices_of
 from bench.analysis.statistics import holm
 from bench.analysis.verdicts import Evidence, Limits, Ruling, doubts_canary, judge, withhold
-from bench.records import COMPARISONS, ComparisonRecord
+from bench.manifest import ComparisonRecord
+from bench.records import COMPARISONS
 from bench.units import format_percent
 
 CSV_FLOAT = "%.9g"  # more digits than any clock has, few enough to read

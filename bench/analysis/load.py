@@ -37,9 +37,10 @@ from bench.analysis.raw_tables import (
 from bench.analysis.served_tables import check_chunks, read_requests
 from bench.analysis.slice_tables import check_slices, read_slices
 from bench.analysis.verdicts import Limits
-from bench.config import VerdictOptions
 from bench.errors import RunFolderError
-from bench.records import CHUNKS, FORMAT, STEPS, Column, ComparisonRecord, Manifest
+from bench.manifest import FORMAT, ComparisonRecord, Manifest
+from bench.options import VerdictOptions
+from bench.records import CHUNKS, STEPS, Column
 
 __all__ = ["ARMS", "PAIR_FILE", "Run", "load_run"]
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bench.analysis.load import Run
 from bench.analysis.metrics import SERVE
-from bench.records import Manifest
+from bench.manifest import Manifest
 
 KEY = "noise"  # in a manifest's host facts: one object a session
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pandas as pd
 
 from bench.analysis.load import Run
-from bench.records import ComparisonRecord
+from bench.manifest import ComparisonRecord
 from bench.units import NS_PER_US
 
 SHARES = ["cell", "workload", "num_running", "queue_us", "step_us", "share_pct"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from bench.analysis.looks import ONE_LOOK, Tails
 from bench.analysis.statistics import MAX_PAIRS_NEEDED, MIN_PAIRS, Interval
-from bench.records import Verdict
+from bench.manifest import Verdict
 from bench.units import format_interval, format_percent
 
 MORE_PAIRS_DO_NOT_HELP = -1  # what `pairs_needed` says where the doubt is not one of too few pairs

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.config import EngineOptions
 from bench.engine.features import check_features
 from bench.errors import ConfigError, nearest
+from bench.options import EngineOptions
 from bench.traces.model import Trace
 
 MODELS = Path(__file__).parent / "models"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.config import Experiment
 from bench.errors import BenchError
+from bench.manifest import ComparisonRecord, Manifest, ParityRecord
 from bench.measure import folder
 from bench.measure.engine_facts import write_engine_facts
 from bench.measure.executor import Done, Executor, Share
@@ -23,7 +23,7 @@ from bench.measure.progress import Reporter
 from bench.measure.pyperf_files import write_pyperf
 from bench.measure.queue_counting import count_queues, queue_tasks
 from bench.measure.serving.campaign import Ledger, measure_served
-from bench.records import ComparisonRecord, Manifest, ParityRecord
+from bench.options import Experiment
 from bench.units import NS_PER_S, format_seconds
 
 ENGINE_START_S = 2.0  # both arms of a pair load an engine before they are timed

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from bench.config import EngineOptions, Scalar
-from bench.records import SIMULATED_MODEL
+from bench.manifest import SIMULATED_MODEL
+from bench.options import EngineOptions, Scalar
 
 SIMULATED = "stand_in_model_ms"
 

@@ -18,11 +18,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from bench.errors import BenchError, HostError, MeasureError
+from bench.manifest import ZygoteRecord
 from bench.measure.executor import Done, Share, Wanted
 from bench.measure.host import choose_cores, host_facts, versions
 from bench.measure.messages import Failure, Result, Task
 from bench.measure.pool import Worker
-from bench.records import ZygoteRecord
 
 CORES_A_WORKER = 2  # one for the arms, one for the orchestrator of their slices
 MAX_MOVES = 3  # a share that lost so many nodes has a trouble of its own

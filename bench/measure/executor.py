@@ -12,10 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from bench.manifest import ZygoteRecord
 from bench.measure.host import Cores, host_facts
 from bench.measure.messages import Failure, PairTask, Result, Task
 from bench.measure.pool import Worker, WorkerLostError
-from bench.records import ZygoteRecord
 
 MAX_AHEAD = 4  # idle workers cost nothing but memory: about half a GiB each
 

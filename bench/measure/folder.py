@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.errors import RunFolderError
+from bench.manifest import ComparisonRecord, Manifest
 from bench.measure.messages import ARMS, INTERFERENCE_FIELDS, READING_FIELDS, ArmRecord, PairResult
-from bench.records import PAIRS, STEPS, Column, ComparisonRecord, Manifest
+from bench.records import PAIRS, STEPS, Column
 
 MANIFEST = "manifest.json"
 PART = ".part"

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from bench.config import Experiment
 from bench.engine.shape import EngineShape
 from bench.engine.version import check_version
 from bench.errors import ConfigError, HostError, RunFolderError
+from bench.manifest import Manifest, TraceRecord, VariantRecord
 from bench.measure import folder
 from bench.measure.campaign import Campaign
 from bench.measure.cluster import RayExecutor, connect
@@ -24,7 +24,7 @@ from bench.measure.progress import Reporter
 from bench.measure.serving.cores import choose_serving_cores
 from bench.measure.serving.rows import finished_file
 from bench.measure.serving.server import free_ports
-from bench.records import Manifest, TraceRecord, VariantRecord
+from bench.options import Experiment
 from bench.traces.files import write_trace
 from bench.variants import Variant, load
 

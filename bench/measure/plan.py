@@ -12,13 +12,13 @@ import numpy as np
 from pydantic import ValidationError
 from tabulate import tabulate
 
-from bench.config import CellGroup, EngineOptions, Experiment, MeasureOptions, Scalar, Tier
 from bench.engine.features import refuse_beyond_replay
 from bench.engine.shape import EngineShape, resolve_shape
 from bench.errors import ConfigError, MeasureError
+from bench.manifest import CANARY, ComparisonRecord
 from bench.measure.cell_names import suffix_of, words_of
 from bench.measure.messages import PROOF_FIELDS, ProveResult, Setting, Slicing
-from bench.records import CANARY, ComparisonRecord
+from bench.options import CellGroup, EngineOptions, Experiment, MeasureOptions, Scalar, Tier
 from bench.traces.files import read_trace
 from bench.traces.model import Trace
 from bench.traces.workloads import generate, missed_paths

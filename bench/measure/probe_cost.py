@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.parquet as pq
 
-from bench.config import Experiment
 from bench.measure.executor import Executor, Share
 from bench.measure.folder import table_of, write_whole
 from bench.measure.messages import Failure, ProbeCostResult, ProbeCostTask, Setting
 from bench.measure.progress import Reporter
+from bench.options import Experiment
 from bench.records import PROBE
 from bench.traces.workloads import generate
 

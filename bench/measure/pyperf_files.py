@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pyperf
 
+from bench.manifest import ComparisonRecord, Manifest
 from bench.measure.folder import pair_file, write_whole
 from bench.measure.messages import ARMS
-from bench.records import ComparisonRecord, Manifest
 from bench.units import NS_PER_S
 
 

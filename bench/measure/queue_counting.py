@@ -9,12 +9,12 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from bench.manifest import ComparisonRecord
 from bench.measure.arm import scheduler_class
 from bench.measure.executor import Executor, Share
 from bench.measure.host import Cores
 from bench.measure.messages import Failure, QueueResult, QueueTask, Setting, Slicing
 from bench.measure.progress import Reporter
-from bench.records import ComparisonRecord
 
 
 class Update(Protocol):

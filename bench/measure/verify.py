@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.config import EngineOptions
 from bench.engine.shape import resolve_shape
 from bench.errors import MeasureError
 from bench.measure.executor import LocalExecutor, Share
 from bench.measure.host import choose_cores
 from bench.measure.messages import PROOF_FIELDS, Failure, ProveResult, ProveTask, Setting
+from bench.options import EngineOptions
 from bench.traces.files import read_trace
 from bench.traces.model import Trace
 from bench.traces.workloads import WORKLOADS, generate, missed_paths

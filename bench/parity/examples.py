@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.config import EngineOptions, Scalar
+from bench.options import EngineOptions, Scalar
 from bench.traces.model import EngineNeeds, Trace, TraceRequest
 from bench.traces.streaming import session_tokens
 

@@ -17,8 +17,8 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 from bench.command import run_command
-from bench.config import EngineOptions
 from bench.errors import EXIT_DONE, EXIT_VOID, VariantError, nearest
+from bench.options import EngineOptions
 from bench.parity.examples import Example, random_example
 from bench.parity.faults import MUTANTS, Edit, Mutant
 from bench.parity.proof import Proof

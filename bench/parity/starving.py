@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.config import EngineOptions
+from bench.options import EngineOptions
 from bench.parity.examples import BLOCK_TOKENS, Example
 from bench.traces.model import EngineNeeds, Trace, TraceRequest
 

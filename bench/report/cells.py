@@ -17,7 +17,7 @@ from bench.analysis.metrics import FUNCTIONS, SERVE
 from bench.analysis.pair_effects import pair_effects
 from bench.analysis.quantiles import quantile_shift
 from bench.analysis.timeline import timeline
-from bench.records import ComparisonRecord
+from bench.manifest import ComparisonRecord
 from bench.report.content import Align, Cell, Picture, Table, VerdictLine
 from bench.report.headline import WORST_FIRST, verdict_rows
 from bench.report.plots.cells import cell_figure

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pandas as pd
 
 from bench.analysis.load import Run
-from bench.records import Manifest
+from bench.manifest import Manifest
 from bench.report.content import Facts
 from bench.report.headline import verdict_rows
 from bench.report.noise import noise_score

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.analysis.noise import noise_sessions
-from bench.records import Manifest
+from bench.manifest import Manifest
 from bench.report.content import Table
 from bench.report.text import printable
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from bench.analysis.load import PAIR_FILE, Run
-from bench.records import ComparisonRecord
+from bench.manifest import ComparisonRecord
 from bench.report.content import Link
 from bench.report.text import printable
 

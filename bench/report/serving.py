@@ -7,7 +7,7 @@ import pandas as pd
 from bench.analysis.clients import client_facts, late_client
 from bench.analysis.load import Run
 from bench.analysis.metrics import LATENCIES, SERVE
-from bench.records import ComparisonRecord
+from bench.manifest import ComparisonRecord
 from bench.report.content import Align, Section, Table
 from bench.report.tables import candidate_label
 from bench.report.text import printable

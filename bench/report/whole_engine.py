@@ -12,7 +12,7 @@ from bench.analysis.amdahl import WAITING, amdahl
 from bench.analysis.load import Run
 from bench.analysis.metrics import PARTS
 from bench.analysis.probe_cost import CLAIM_FACTOR, cost_share, is_below_claim, probe_costs
-from bench.records import SIMULATED_MODEL
+from bench.manifest import SIMULATED_MODEL
 from bench.report.content import Align, Section, Table
 from bench.report.tables import candidate_label
 from bench.report.text import printable

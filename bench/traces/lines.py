@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench.config import Scalar
 from bench.errors import nearest
+from bench.options import Scalar
 from bench.traces.checks import shown
 from bench.traces.model import EngineNeeds, TraceRequest, field_names
 

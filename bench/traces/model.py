@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from itertools import islice
 
-from bench.config import Scalar
 from bench.errors import TraceError
+from bench.options import Scalar
 from bench.traces.checks import MAX_REQUESTS, MAX_TOKENS, RequestChecks, range_problem, shown, text_problem
 from bench.traces.request import TraceRequest
 from bench.traces.streaming import SessionChecks

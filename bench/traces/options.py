@@ -8,8 +8,8 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable
 
-from bench.config import Scalar
 from bench.errors import TraceError
+from bench.options import Scalar
 
 
 def parse_assignments(assignments: Iterable[str]) -> dict[str, Scalar]:

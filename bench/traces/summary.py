@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from bench.config import Scalar
+from bench.options import Scalar
 from bench.traces.model import Trace
 from bench.traces.statistics import Burstiness, burstiness, ideal_hit_share, percentiles
 from bench.units import format_seconds

@@ -13,17 +13,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.records import (
-    PAIRS,
-    STEPS,
-    Column,
-    ComparisonRecord,
-    Manifest,
-    ParityRecord,
-    Status,
-    TraceRecord,
-    VariantRecord,
-)
+from bench.manifest import ComparisonRecord, Manifest, ParityRecord, Status, TraceRecord, VariantRecord
+from bench.records import PAIRS, STEPS, Column
 
 NUM_SLICES = 12
 STEPS_PER_SLICE = 5

@@ -12,7 +12,7 @@ from bench.analysis.comparisons import compare
 from bench.analysis.history import HISTORY, add_run, environment_key, read_history
 from bench.analysis.load import load_run
 from bench.errors import RunFolderError
-from bench.records import ComparisonRecord, Manifest
+from bench.manifest import ComparisonRecord, Manifest
 from tests.analysis.histories import ENVIRONMENT, history_rows, write_history
 from tests.analysis.run_folder import CANARY, Planned, change_manifest, write_run
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bench.config import EngineOptions
 from bench.engine import adapter
 from bench.engine.replay import ReplaySession
 from bench.engine.shape import resolve_shape
+from bench.options import EngineOptions
 from bench.traces.model import EngineNeeds, Trace, TraceRequest
 from bench.variants import load
 

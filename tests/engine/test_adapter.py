@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.config import EngineOptions, load_experiment
+from bench.config import load_experiment
 from bench.engine.adapter import engine_arguments
 from bench.engine.shape import MODELS, resolve_shape
 from bench.measure.plan import plan_cells
+from bench.options import EngineOptions
 from bench.traces.workloads import generate
 from bench.variants import load
 

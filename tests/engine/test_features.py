@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from bench.config import EngineOptions
 from bench.engine.features import refuse_beyond_replay
 from bench.engine.probe import StepReading
 from bench.engine.replay import ReplaySession
 from bench.engine.shape import resolve_shape
 from bench.errors import ConfigError
+from bench.options import EngineOptions
 from bench.traces.model import Trace
 from tests.engine.conftest import request, trace_of
 

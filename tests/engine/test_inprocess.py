@@ -7,16 +7,16 @@ import sys
 
 import pytest
 
-from bench.config import EngineOptions
 from bench.engine.adapter import kv_cache_bytes, make_vllm_config
 from bench.engine.environment import worker_environment
 from bench.engine.inprocess import check_cache_fits
 from bench.engine.shape import resolve_shape
 from bench.errors import HostError
+from bench.options import EngineOptions
 from bench.traces.workloads import generate
 
 SAME_DECISIONS = """
-from bench.config import EngineOptions
+from bench.options import EngineOptions
 from bench.engine import adapter
 from bench.engine.inprocess import EngineSession
 from bench.engine.replay import ReplaySession
@@ -48,7 +48,7 @@ print("alike", len(ran))
 """
 
 ASYNC_IS_REFUSED = """
-from bench.config import EngineOptions
+from bench.options import EngineOptions
 from bench.engine.inprocess import EngineSession
 from bench.engine.shape import resolve_shape
 from bench.errors import HostError
@@ -66,7 +66,7 @@ except HostError as error:
 
 PARTS_ADD_UP = """
 from statistics import median
-from bench.config import EngineOptions
+from bench.options import EngineOptions
 from bench.engine.inprocess import EngineSession
 from bench.engine.shape import resolve_shape
 from bench.traces.workloads import generate

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from bench.config import EngineOptions
 from bench.engine import adapter
 from bench.engine.queue_cost import KINDS, CountedList, QueueCost, queue_cost
 from bench.engine.shape import resolve_shape
 from bench.errors import MeasureError
+from bench.options import EngineOptions
 from bench.traces.model import Trace
 from bench.variants import load
 from tests.engine.conftest import request, trace_of

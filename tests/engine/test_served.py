@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.config import EngineOptions
 from bench.engine import adapter, served
 from bench.engine.replay import ReplaySession
 from bench.engine.serving import STEP_LOG_VARIABLE, VARIANT_VARIABLE
 from bench.engine.shape import resolve_shape
 from bench.engine.step_log import StepLog, read_step_log
+from bench.options import EngineOptions
 from bench.variants import load
 from tests.engine.conftest import request, trace_of
 

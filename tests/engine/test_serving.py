@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.config import EngineOptions
 from bench.engine.serving import STEP_LOG_VARIABLE, VARIANT_VARIABLE, server_command, server_environment
 from bench.engine.shape import EngineShape, resolve_shape
+from bench.options import EngineOptions
 from tests.engine.conftest import request, trace_of
 
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from bench.config import EngineOptions
 from bench.engine.shape import resolve_shape
 from bench.errors import ConfigError
+from bench.options import EngineOptions
 from tests.engine.conftest import request, trace_of
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.config import Experiment
 from bench.measure.opening import open_campaign
+from bench.options import Experiment
 
 Make = Callable[..., Experiment]
 

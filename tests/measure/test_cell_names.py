@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from bench.config import EngineOptions
 from bench.measure.cell_names import suffix_of, words_of
+from bench.options import EngineOptions
 
 
 def test_a_cell_without_a_sweep_has_its_plain_name() -> None:

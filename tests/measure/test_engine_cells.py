@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from bench.chain import exit_code
-from bench.config import Experiment
 from bench.engine.resolved import VARIANT
 from bench.measure.folder import read_manifest
 from bench.measure.opening import open_campaign
+from bench.options import Experiment
 
 PARTS = ("schedule", "update", "finish", "grammar", "model", "idle", "input", "output", "other")
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from bench.chain import exit_code
+from bench.manifest import ComparisonRecord, Manifest
 from bench.measure.opening import open_campaign
-from bench.records import ComparisonRecord, Manifest
 from tests.measure.conftest import Make
 
 

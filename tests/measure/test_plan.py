@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.config import Experiment, MeasureOptions
 from bench.errors import ConfigError, MeasureError
 from bench.measure.messages import PROOF_FIELDS, ProveResult, Slicing
 from bench.measure.plan import check_path, describe_plan, plan_cells, plan_comparisons, plan_slices
+from bench.options import Experiment, MeasureOptions
 from bench.traces.files import write_trace
 from bench.traces.workloads import generate
 from bench.variants import load

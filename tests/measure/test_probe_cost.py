@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bench.config import Experiment
 from bench.measure.messages import ProbeCostResult
 from bench.measure.plan import plan_cells
 from bench.measure.probe_cost import MAX_PAIRS, MIN_PAIRS, probe_cost_tasks, probe_file, write_probe_cost
+from bench.options import Experiment
 
 Make = Callable[..., Experiment]
 

@@ -6,12 +6,12 @@ from typing import Any, cast
 
 import pytest
 
+from bench.manifest import ComparisonRecord
 from bench.measure.executor import Done, Executor, Share, Wanted
 from bench.measure.folder import read_manifest
 from bench.measure.messages import Failure, QueueResult, QueueTask, Result, Setting
 from bench.measure.progress import Reporter
 from bench.measure.queue_counting import count_queues, queue_tasks
-from bench.records import ComparisonRecord
 
 
 def record(comparison_id: str, cell: str = "c", **changes: Any) -> ComparisonRecord:

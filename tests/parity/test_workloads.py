@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.config import EngineOptions
 from bench.measure.messages import PROOF_FIELDS
+from bench.options import EngineOptions
 from bench.parity.examples import Example
 from bench.parity.proof import Proof
 from bench.parity.prover import Prover, pair_of

@@ -16,10 +16,10 @@ from typing import Protocol
 
 import numpy as np
 
-from bench.config import Experiment
 from bench.engine.serving import check_same_engine, check_served, server_command, server_environment
 from bench.engine.step_log import read_step_log
 from bench.errors import BenchError
+from bench.manifest import ComparisonRecord, Manifest, ZygoteRecord
 from bench.measure.engine_facts import write_engines
 from bench.measure.host import host_facts
 from bench.measure.messages import ARMS, BASELINE
@@ -30,7 +30,7 @@ from bench.measure.serving.cores import ServingCores, choose_serving_cores
 from bench.measure.serving.rows import ServedArm, served_file, write_served_pair
 from bench.measure.serving.schedule import PlannedRequest, arm_orders, plan_requests
 from bench.measure.serving.server import Server, free_ports
-from bench.records import ComparisonRecord, Manifest, ZygoteRecord
+from bench.options import Experiment
 
 WARM_UP = "warm-up"
 END_LIMIT_S = 3.0  # from a broken connection to the end of a server that died

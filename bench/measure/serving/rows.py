@@ -15,10 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.engine.step_log import StepLog
+from bench.manifest import ComparisonRecord
 from bench.measure.folder import pair_file, table_of, write_whole
 from bench.measure.messages import BASELINE
 from bench.measure.serving.client import Replay
-from bench.records import CHUNKS, REQUESTS, STEPS, Column, ComparisonRecord
+from bench.records import CHUNKS, REQUESTS, STEPS, Column
 
 Columns = dict[str, Any]
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from bench.records import ComparisonRecord
+from bench.manifest import ComparisonRecord
 from bench.report.plots.style import BAND, FAINT, INK, WIDTH_IN, spans_decades, title, use_plain_numbers, variant_style
 from bench.report.text import printable
 

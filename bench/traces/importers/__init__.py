@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.config import Scalar
 from bench.errors import TraceError
+from bench.options import Scalar
 from bench.traces.checks import MAX_NAME
 from bench.traces.columns import Columns, request_id
 from bench.traces.importers.collect import Collected, collect_rows

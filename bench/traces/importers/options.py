@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from bench.config import Scalar
 from bench.errors import TraceError, nearest
+from bench.options import Scalar
 from bench.traces.checks import MAX_REQUESTS, MAX_TOKENS
 from bench.traces.model import MAX_KV_TOKENS, MAX_SEED
 

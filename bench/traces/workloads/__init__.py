@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from bench.config import Scalar
 from bench.errors import TraceError, nearest
+from bench.options import Scalar
 from bench.traces.model import MAX_SEED, Trace
 from bench.traces.workloads.aborts import ABORT_STORM, SINGLE_ABORT, WAITING_ABORT_STORM
 from bench.traces.workloads.arrivals import ARRIVALS

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from bench.config import Scalar
+from bench.options import Scalar
 from bench.traces.workloads.workload import Counter
 
 Counts = npt.NDArray[np.int64]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.config import Scalar
+from bench.options import Scalar
 from bench.traces.columns import request_id
 from bench.traces.model import EngineNeeds, TraceRequest
 from bench.traces.workloads.workload import Order, Plan

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.config import Scalar
 from bench.errors import TraceError, nearest
+from bench.options import Scalar
 from bench.traces.checks import MAX_REQUESTS
 from bench.traces.model import MOONCAKE_BLOCK_TOKENS, EngineNeeds, TraceRequest
 

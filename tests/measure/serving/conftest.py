@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from bench.config import Experiment
 from bench.engine.shape import EngineShape
+from bench.manifest import Manifest, ParityRecord
 from bench.measure.folder import create_folder, write_manifest
 from bench.measure.messages import READING_FIELDS
 from bench.measure.plan import plan_cells, plan_comparisons
 from bench.measure.progress import Reporter
 from bench.measure.serving import campaign
 from bench.measure.serving.campaign import Ledger
-from bench.records import Manifest, ParityRecord
+from bench.options import Experiment
 from bench.variants import load
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bench.config import Experiment
 from bench.errors import HostError
 from bench.measure.opening import open_campaign
+from bench.options import Experiment
 
 
 def experiment(**changes: Any) -> Experiment:
