@@ -11,7 +11,7 @@ N      ?= 5000
 TORCH_CPU_INDEX ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup bench bench-gpu test check format compat conformance fuzz mutants kills lock plots clean
+.PHONY: help setup bench bench-gpu calibrate test check format compat conformance fuzz mutants kills lock plots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,8 +27,12 @@ bench-gpu: ## the engine tier on a GPU with a real model's shape; a stack of its
 	$(MAKE) setup VENV=.venv-gpu
 	.venv-gpu/bin/python -m bench run configs/gpu.toml
 
+calibrate: AA = 100
+calibrate: $(STAMP) ## AA=100 gates of identical schedulers: false alarms, power, coverage; about 40 s a gate, resumable
+	$(BIN)/python -m bench calibrate --aa $(AA)
+
 test: check ## format, lint, types, then every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(STAMP) ## format, lint (ruff) and types (mypy --strict); the import table is a test
 	$(BIN)/ruff format --check .

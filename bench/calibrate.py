@@ -21,7 +21,7 @@ from bench.analysis.comparisons import compare
 from bench.analysis.files import replace_file
 from bench.analysis.load import load_run
 from bench.analysis.looks import unsettled
-from bench.analysis.planting import slices_a_unit
+from bench.analysis.planting import check_effect
 from bench.errors import ConfigError, MeasureError, RunFolderError
 from bench.measure.host import host_facts, versions
 from bench.measure.opening import open_campaign
@@ -54,7 +54,7 @@ class Calibration:
         if len(set(self.planted_pct)) != len(self.planted_pct):
             raise ConfigError("calibrate: an effect is planted twice")
         for percent in self.planted_pct:
-            slices_a_unit(percent)
+            check_effect(percent)
 
 
 def calibrate(asked: Calibration, folder: Path, num_gates: int, reporter: Reporter) -> list[Path]:

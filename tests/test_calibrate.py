@@ -57,8 +57,8 @@ def test_what_is_no_gate_is_refused(changes: dict[str, object], message: str, tm
 
 
 def test_impossible_effects_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="whole number"):
-        calibrate(Calibration(experiment(), (3.0,)), tmp_path / "out", 1, Reporter())
+    with pytest.raises(ConfigError, match="cannot be planted"):
+        calibrate(Calibration(experiment(), (-1.0,)), tmp_path / "out", 1, Reporter())
     with pytest.raises(ConfigError, match="twice"):
         calibrate(Calibration(experiment(), (1.0, 1.0)), tmp_path / "out", 1, Reporter())
 

@@ -75,9 +75,8 @@ def _page(plan: Plan, summary: pd.DataFrame, spread: Mapping[str, float], gates:
     parts = [
         "# Calibration: how often the verdict cries wolf, and how small a change it sees",
         claim(summary, plan),
-        _note(plan, gates) + ". Planted effects are exact: of each unit of `100 / percent` slices and one more, the "
-        "candidate is charged for all and the baseline for all but one. Levels share their gates, gates are "
-        "independent.",
+        _note(plan, gates) + ". A planted effect is work that was done: `percent` of one further slice of the candidate, "
+        "drawn at random, on each of its slices. The levels of a gate share its pairs; gates are independent.",
         _table(("planted", "gates", "interval excludes 0", "wrong sign", "called", "95 % interval holds it"),
                [_rates(row) for row in levels]),
         _table(("planted", "mean estimate", "SD of estimates", "half width", "EQUIVALENT", "SLOWER", "FASTER",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -136,7 +137,12 @@ def start(config: Path, out: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "bench", "run", str(config), "--out", str(out)]
     if (out / "manifest.json").is_file():
         command.append("--resume")
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=_heed_ctrl_c)
+
+
+def _heed_ctrl_c() -> None:
+    """A shell starts what runs in its background with SIGINT ignored, and a child inherits that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def is_measured(out: Path) -> bool:
