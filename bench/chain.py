@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import time
 from pathlib import Path
 
 import pandas as pd
 
 from bench.analysis.comparisons import compare
-from bench.analysis.load import load_run
+from bench.analysis.load import Run, load_run
 from bench.analysis.looks import regressions, unsettled
 from bench.errors import EXIT_DONE, EXIT_FAULT, EXIT_REGRESSION, EXIT_VOID
 from bench.manifest import Manifest
@@ -20,6 +21,7 @@ from bench.report.queue_share import queue_notes
 from bench.report.render import render_report
 from bench.report.tables import verdict_table
 from bench.report.whole_engine import engine_notes
+from bench.units import NS_PER_S, format_seconds
 from bench.variants import load
 
 
@@ -27,6 +29,7 @@ def run_experiment(
     experiment: Experiment, run_dir: Path, *, resume: bool, gate: bool, reporter: Reporter, cluster: str | None = None
 ) -> tuple[str, int]:
     """Measure into `run_dir` and report there; the verdict table and the exit code."""
+    began = time.monotonic()
     campaign = open_campaign(experiment, run_dir, resume=resume, reporter=reporter, cluster=cluster)
     manifest = campaign.measure()
     if campaign.look_again(unsettled(compare(load_run(run_dir)))):
@@ -34,11 +37,20 @@ def run_experiment(
         manifest = campaign.measure()
     peak_rss_mib = max((c.peak_rss_mib for c in manifest.comparisons), default=0.0)
     reporter.say(f"peak memory of an arm: {peak_rss_mib:.0f} MiB", peak_rss_mib=peak_rss_mib)
+    seconds = time.monotonic() - began
     render_report(run_dir)
     run = load_run(run_dir)
+    if not resume:
+        _say_how_much_was_timed(run, seconds, reporter)
     table = compare(run)
     text = "\n".join((verdict_table(table), *queue_notes(run, table), *engine_notes(run, table)))
     return text, exit_code(manifest, table, gate=gate)
+
+
+def _say_how_much_was_timed(run: Run, seconds: float, reporter: Reporter) -> None:
+    steps_s = sum(float(run.pairs_of(one.id)["step_ns"].sum()) for one in run.manifest.comparisons) / NS_PER_S
+    share = f"{100 * steps_s / seconds:.0f} % of {format_seconds(seconds)}"
+    reporter.say(f"timed steps of both arms: {share}", timed_s=round(steps_s, 3), wall_s=round(seconds, 3))
 
 
 def plan_of(experiment: Experiment) -> str:

@@ -20,6 +20,7 @@ from bench.analysis.estimates import estimate
 from bench.analysis.load import Run
 from bench.analysis.looks import ONE_LOOK
 from bench.analysis.metrics import BESIDE, GATING
+from bench.analysis.noise import unfit_host
 from bench.analysis.planting import plant
 from bench.analysis.slices import Slices, slices_of
 from bench.analysis.verdicts import Evidence, judge
@@ -52,6 +53,7 @@ def gate_rows(run: Run, gate: int, planted: Sequence[float], seconds: float) -> 
         evidence = Evidence(
             num_pairs=found.num_pairs, effect=found.effect, interval=found.judged, equivalence=found.equivalence,
             tails=tails, other_clock=beside.judged, excluded=slices.excluded, pairs_to_settle=found.pairs_to_settle,
+            unfit=unfit_host(run, record.tier),
         )  # fmt: skip
         ruling = judge(evidence, run.limits)
         rows.append({
