@@ -18,6 +18,10 @@ from bench.report.plots.style import draw
 from bench.report.text import printable
 
 Plan = Mapping[str, Any]
+PLANTED = (
+    "A planted effect is work that was done: `percent` of one further slice of the candidate, drawn at random, on each "
+    "of its slices. The levels of a gate share its pairs; gates are independent."
+)
 
 
 def write_calibration(folder: Path, plan: Plan, gates: pd.DataFrame, pairs: pd.DataFrame) -> list[Path]:
@@ -75,8 +79,7 @@ def _page(plan: Plan, summary: pd.DataFrame, spread: Mapping[str, float], gates:
     parts = [
         "# Calibration: how often the verdict cries wolf, and how small a change it sees",
         claim(summary, plan),
-        _note(plan, gates) + ". A planted effect is work that was done: `percent` of one further slice of the candidate, "
-        "drawn at random, on each of its slices. The levels of a gate share its pairs; gates are independent.",
+        f"{_note(plan, gates)}. {PLANTED}",
         _table(("planted", "gates", "interval excludes 0", "wrong sign", "called", "95 % interval holds it"),
                [_rates(row) for row in levels]),
         _table(("planted", "mean estimate", "SD of estimates", "half width", "EQUIVALENT", "SLOWER", "FASTER",
