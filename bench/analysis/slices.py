@@ -5,7 +5,6 @@ What is computed from them is the business of `bench.analysis.estimates`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from bench.analysis.load import ARMS, Run
 from bench.analysis.statistics import Floats
+from bench.units import NS_PER_MS
 
 # A slice in which the kernel took the core away, fetched a page from disk, or another guest ran has measured the host.
 # Fixed before any measurement and blind to the arm: both arms leave with the slice, whichever was disturbed. In the
@@ -22,6 +22,9 @@ DISTURBANCES = {
     "replay": ("involuntary_switches", "major_faults", "steal_ms"),
     "engine": ("major_faults", "steal_ms"),
 }
+# What a long slice may bear, since it cannot run for a third of a second without the kernel's own work: so many a ms of
+# the slice, rounded down. A slice of less than 20 ms bears no switch, one of less than 200 ms no tick (10 ms) of steal.
+BORNE_A_MS = {"involuntary_switches": 1 / 20, "steal_ms": 1 / 20, "major_faults": 0.0}
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,9 @@ def slices_of(run: Run, comparison_id: str) -> Slices:
     rows = run.pairs_of(comparison_id)
     counted = DISTURBANCES.get(run.comparison(comparison_id).tier, ())  # the serve tier has requests, not slices
     baseline, candidate = (rows[rows["arm"] == arm].reset_index(drop=True) for arm in ARMS)
-    return Slices(baseline, candidate, _is_undisturbed(baseline, counted) & _is_undisturbed(candidate, counted))
-
-
-def _is_undisturbed(arm: pd.DataFrame, counted: Sequence[str]) -> NDArray[np.bool_]:
-    undisturbed = np.ones(len(arm), dtype=np.bool_)
+    length_ms = (baseline["step_ns"].to_numpy() + candidate["step_ns"].to_numpy()) / 2 / NS_PER_MS
+    undisturbed = np.ones(len(baseline), dtype=np.bool_)
     for column in counted:
-        undisturbed &= arm[column].to_numpy() == 0
-    return undisturbed
+        borne = np.floor(BORNE_A_MS[column] * length_ms)
+        undisturbed &= (baseline[column].to_numpy() <= borne) & (candidate[column].to_numpy() <= borne)
+    return Slices(baseline, candidate, undisturbed)

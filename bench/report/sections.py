@@ -132,7 +132,8 @@ def scaling(slopes: pd.DataFrame, crossings: pd.DataFrame, pictures: tuple[Pictu
 def trust(run: Run, comparisons: pd.DataFrame) -> Section:
     """Canary, exclusions, and other ways to the same interval: reasons to believe the verdicts or not."""
     excluded = (
-        f"A slice leaves with both its members if either saw one of these: {exclusion_rule()}. Fixed before measuring."
+        f"A slice leaves with both its members if either saw one of these: {exclusion_rule()}; "
+        "one of 20 ms or more bears a switch for every 20 ms and 5 % of stolen time. Fixed before measuring."
     )
     return Section(
         "Why to trust it",

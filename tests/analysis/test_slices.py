@@ -44,6 +44,21 @@ def test_disturbed_slice_leaves_with_both_members(folder: Path, arm: str, column
     assert slices.times("cpu_ns", everything=True).baseline_ns.size == NUM_SLICES
 
 
+@pytest.mark.parametrize(
+    ("column", "borne", "too_much"),
+    [("involuntary_switches", 15, 16), ("steal_ms", 10.0, 20.0), ("major_faults", 0, 1)],
+)
+def test_a_long_slice_bears_what_no_long_slice_is_without(
+    folder: Path, column: str, borne: float, too_much: float
+) -> None:
+    def made(value: float) -> Run:
+        change_pair(folder, lambda table: table.assign(step_ns=300_000_000))
+        return disturb(folder, "candidate", column, value)
+
+    assert slices_of(made(borne), ID).undisturbed.all()
+    assert np.flatnonzero(~slices_of(made(too_much), ID).undisturbed).tolist() == [3]
+
+
 @pytest.mark.parametrize("column", ["minor_faults", "gc_collections"])
 def test_what_belongs_to_the_program_excludes_nothing(folder: Path, column: str) -> None:
     assert slices_of(disturb(folder, "candidate", column, 5), ID).undisturbed.all()
@@ -59,7 +74,7 @@ def test_switches_between_the_models_own_threads_exclude_nothing(tmp_path: Path)
     folder = write_run(tmp_path / "engine", (Planned(tier="engine", pairs=1),))
     engine = "engine-steady-decode-n256--dict"
     assert slices_of(disturb(folder, "baseline", "involuntary_switches", 6), engine).undisturbed.all()
-    assert not slices_of(disturb(folder, "baseline", "steal_ms", 10.0), engine).undisturbed.all()
+    assert not slices_of(disturb(folder, "baseline", "steal_ms", 20.0), engine).undisturbed.all()
 
 
 def test_comparison_without_pairs_has_no_slices(tmp_path: Path) -> None:
