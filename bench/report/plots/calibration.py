@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from bench.analysis.calibration import power_curve
 from bench.report.plots.style import BAND, FAINT, INK, WIDTH_IN, title
@@ -68,8 +68,10 @@ def _draw_power(axes: Axes, gates: pd.DataFrame, summary: pd.DataFrame) -> None:
         curve = 100 * np.array(power_curve(sd, pairs, [*effects]))
         axes.plot(effects, curve, color=FAINT, linewidth=1.2, label=f"t test, {pairs} pairs, SD {sd:.2f} %")
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    levels = [0.1, *planted["planted_pct"]]
+    axes.set_xticks(levels, [f"{level:g}" for level in levels])
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("planted effect, %")
     axes.set_ylim(-3, 103)
     axes.set_title("share of gates in %, with 95 % intervals", fontsize=9, loc="left", color=INK)
-    axes.legend(loc="lower right", fontsize=8.5)
+    axes.legend(loc="upper left", fontsize=8.5)
