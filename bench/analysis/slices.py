@@ -22,9 +22,10 @@ DISTURBANCES = {
     "replay": ("involuntary_switches", "major_faults", "steal_ms"),
     "engine": ("major_faults", "steal_ms"),
 }
-# What a long slice may bear, since it cannot run for a third of a second without the kernel's own work: so many a ms of
-# the slice, rounded down. A slice of less than 20 ms bears no switch, one of less than 200 ms no tick (10 ms) of steal.
-BORNE_A_MS = {"involuntary_switches": 1 / 20, "steal_ms": 1 / 20, "major_faults": 0.0}
+# What a long slice of the replay tier may bear, since it cannot run for a third of a second without the kernel's own
+# work: so many a ms of the slice, rounded down. One of less than 20 ms bears no switch, of less than 200 ms no tick
+# (10 ms) of steal.
+BORNE_A_MS = {"replay": {"involuntary_switches": 1 / 20, "steal_ms": 1 / 20}}
 
 
 @dataclass(frozen=True)
@@ -68,11 +69,12 @@ class Slices:
 def slices_of(run: Run, comparison_id: str) -> Slices:
     """The slices of one comparison, ordered by pair and slice; `load_run` has made sure that both arms have each."""
     rows = run.pairs_of(comparison_id)
-    counted = DISTURBANCES.get(run.comparison(comparison_id).tier, ())  # the serve tier has requests, not slices
+    tier = run.comparison(comparison_id).tier
+    counted = DISTURBANCES.get(tier, ())  # the serve tier has requests, not slices
     baseline, candidate = (rows[rows["arm"] == arm].reset_index(drop=True) for arm in ARMS)
     length_ms = (baseline["step_ns"].to_numpy() + candidate["step_ns"].to_numpy()) / 2 / NS_PER_MS
     undisturbed = np.ones(len(baseline), dtype=np.bool_)
     for column in counted:
-        borne = np.floor(BORNE_A_MS[column] * length_ms)
+        borne = np.floor(BORNE_A_MS.get(tier, {}).get(column, 0.0) * length_ms)
         undisturbed &= (baseline[column].to_numpy() <= borne) & (candidate[column].to_numpy() <= borne)
     return Slices(baseline, candidate, undisturbed)

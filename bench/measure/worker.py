@@ -43,7 +43,9 @@ def main() -> None:
     die_with_parent()
     try:
         _import_all()
-        cores: Cores = pipe.recv()
+        cores: Cores | None = pipe.recv()
+        if cores is None:  # told to end before it was needed
+            return
         os.sched_setaffinity(0, {cores.orchestrator})
         pipe.send(None)
     except BenchError as error:

@@ -133,7 +133,7 @@ def trust(run: Run, comparisons: pd.DataFrame) -> Section:
     """Canary, exclusions, and other ways to the same interval: reasons to believe the verdicts or not."""
     excluded = (
         f"A slice leaves with both its members if either saw one of these: {exclusion_rule()}; "
-        "one of 20 ms or more bears a switch for every 20 ms and 5 % of stolen time. Fixed before measuring."
+        "in the replay tier one of 20 ms or more bears a switch for every 20 ms and 5 % of stolen time."
     )
     return Section(
         "Why to trust it",

@@ -74,7 +74,7 @@ def test_switches_between_the_models_own_threads_exclude_nothing(tmp_path: Path)
     folder = write_run(tmp_path / "engine", (Planned(tier="engine", pairs=1),))
     engine = "engine-steady-decode-n256--dict"
     assert slices_of(disturb(folder, "baseline", "involuntary_switches", 6), engine).undisturbed.all()
-    assert not slices_of(disturb(folder, "baseline", "steal_ms", 20.0), engine).undisturbed.all()
+    assert not slices_of(disturb(folder, "baseline", "steal_ms", 10.0), engine).undisturbed.all()
 
 
 def test_comparison_without_pairs_has_no_slices(tmp_path: Path) -> None:
