@@ -33,10 +33,11 @@ def test_blank_lines_without_end_are_given_up() -> None:
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [
-        (gzip.compress(b"a" * 99)[:-9], "line 1: the gzip file was cut here, fetch it again"),
+        (gzip.compress(b"a" * 99, mtime=0)[:-9], "line 1: the gzip file was cut here, fetch it again"),
         (b"\x1f\x8b\x08" + bytes(30), r"line 1: (is damaged inside gzip|the gzip file was cut)"),
         (b"\x1f\x8b\x07" + bytes(30), "line 1: is damaged inside gzip"),
     ],
+    ids=["cut", "damaged inside", "no such method"],
 )
 def test_broken_gzip_is_told(raw: bytes, expected: str) -> None:
     with pytest.raises(TraceError, match=expected):
