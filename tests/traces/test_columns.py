@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import hashlib
+import io
+
 import numpy as np
 import pytest
 
@@ -24,13 +27,25 @@ REQUESTS = [
 
 @pytest.mark.parametrize("chunk", [1, 3, 50_000])
 def test_columns_have_the_lines_of_their_requests(chunk: int) -> None:
-    text = "".join(COLUMNS.canonical_text(STEPS, chunk))
+    text = b"".join(COLUMNS.canonical_lines(STEPS, chunk)).decode()
     assert text.splitlines() == [each.canonical_line() for each in REQUESTS]
     assert text.endswith("\n")
 
 
 def test_columns_have_the_digest_of_their_requests() -> None:
-    assert COLUMNS.digest(STEPS) == digest_of(REQUESTS)
+    file = io.BytesIO()
+    assert COLUMNS.digest(STEPS) == COLUMNS.digest(STEPS, file) == digest_of(REQUESTS)
+    assert hashlib.sha256(file.getvalue()).hexdigest() == digest_of(REQUESTS)
+
+
+def test_times_between_two_microseconds_are_rounded_as_a_request_rounds() -> None:
+    times = np.array([0.0005, 0.0015, 0.0025, 1.0005, 2.6755, 1e9 + 0.0005, 1e12 - 0.0005])
+    ones = np.ones(len(times), np.int64)
+    columns = Columns(times, ones, ones, [()] * len(times), [None] * len(times))
+    requests = [
+        TraceRequest(request_id(place), time, 1, 1, arrival_step=1) for place, time in enumerate(times.tolist())
+    ]
+    assert columns.digest(ones) == digest_of(requests)
 
 
 def test_requests_are_taken_in_the_asked_order() -> None:
