@@ -36,7 +36,8 @@ def run_experiment(
         reporter.say("second look: more pairs for what the first look did not settle")
         manifest = campaign.measure()
     peak_rss_mib = max((c.peak_rss_mib for c in manifest.comparisons), default=0.0)
-    reporter.say(f"peak memory of an arm: {peak_rss_mib:.0f} MiB", peak_rss_mib=peak_rss_mib)
+    if peak_rss_mib:  # servers are not arms
+        reporter.say(f"peak memory of an arm: {peak_rss_mib:.0f} MiB", peak_rss_mib=peak_rss_mib)
     seconds = time.monotonic() - began
     render_report(run_dir)
     run = load_run(run_dir)
@@ -49,6 +50,8 @@ def run_experiment(
 
 def _say_how_much_was_timed(run: Run, seconds: float, reporter: Reporter) -> None:
     steps_s = sum(float(run.pairs_of(one.id)["step_ns"].sum()) for one in run.manifest.comparisons) / NS_PER_S
+    if not steps_s:
+        return
     share = f"{100 * steps_s / seconds:.0f} % of {format_seconds(seconds)}"
     reporter.say(f"timed steps of both arms: {share}", timed_s=round(steps_s, 3), wall_s=round(seconds, 3))
 

@@ -57,6 +57,9 @@ class EngineOptions(Section):
     prefix_cache_reset_interval: int = Field(
         0, ge=0, description="steps between resets of the prefix cache, which preempt all; 0: none; replay tier"
     )
+    pause_interval: int = Field(
+        0, ge=0, description="steps from one in which the scheduler is paused to the next; 0: never; replay tier"
+    )
     log_stats: bool = Field(True, description="scheduler statistics and events, as `vllm serve` keeps them")
     gpu_memory_utilization: float | None = Field(
         None, gt=0, lt=0.5, description="of one arm, and both are on the GPU at once; absent: vLLM's, on a CPU"

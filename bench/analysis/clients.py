@@ -35,7 +35,7 @@ def late_client(run: Run, comparison_id: str) -> str:
     if not late_ns > LATE_SHARE * ttft_ns:
         return ""
     return (
-        f"The client was late: p99 {late_ns / NS_PER_MS:.3g} ms against a median TTFT of {ttft_ns / NS_PER_MS:.3g} ms; "
+        f"the client was late: p99 {late_ns / NS_PER_MS:.3g} ms against a median TTFT of {ttft_ns / NS_PER_MS:.3g} ms; "
         "give it a core of its own, or ask for fewer requests a second."
     )
 

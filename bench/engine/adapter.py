@@ -6,6 +6,7 @@ version lacks ends in a HostError that tells which.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -21,17 +22,21 @@ prepare_this_process()
 
 try:
     import torch
-    from vllm.config import LoRAConfig, SpeculativeConfig, VllmConfig
+    from vllm.config import KVTransferConfig, LoRAConfig, SpeculativeConfig, VllmConfig
     from vllm.engine.arg_utils import EngineArgs
     from vllm.lora.request import LoRARequest
+    from vllm.multimodal.inputs import MultiModalFeatureSpec, PlaceholderRange
     from vllm.platforms import current_platform
     from vllm.sampling_params import SamplingParams, StructuredOutputsParams
     from vllm.utils.hashing import get_hash_fn_by_name
+    from vllm.v1.core.encoder_cache_manager import EncoderCacheManager
     from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
+    from vllm.v1.core.sched.interface import PauseState
     from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
-    from vllm.v1.outputs import DraftTokenIds, ModelRunnerOutput
+    from vllm.v1.outputs import DraftTokenIds, KVConnectorOutput, ModelRunnerOutput
     from vllm.v1.request import Request, RequestStatus
 
+    from bench.engine.connector import PromisingConnector, promise
     from bench.engine.grammars import make_manager
 except ImportError as error:
     raise HostError(f"vLLM {check_version()} lacks a name that bench.engine.adapter needs: {error}") from error
@@ -86,6 +91,13 @@ def make_vllm_config(shape: EngineShape) -> VllmConfig:
             target_model_config=config.model_config,
             target_parallel_config=config.parallel_config,
         )
+    if shape.kv_load_failure_policy:
+        config.kv_transfer_config = KVTransferConfig(
+            kv_connector=PromisingConnector.__name__,
+            kv_connector_module_path=PromisingConnector.__module__,
+            kv_role="kv_both",
+            kv_load_failure_policy=shape.kv_load_failure_policy,
+        )
     return config
 
 
@@ -96,13 +108,21 @@ def make_scheduler(scheduler_class: type, config: VllmConfig, shape: EngineShape
         kv_cache_tensors=[],
         kv_cache_groups=[KVCacheGroupSpec(["layer"], kv_attention(config))],
     )
-    return scheduler_class(
+    scheduler = scheduler_class(
         vllm_config=config,
         kv_cache_config=kv_cache,
         structured_output_manager=make_manager(config),
         block_size=shape.block_size,
         log_stats=shape.log_stats,
     )
+    if shape.kv_load_failure_policy:
+        # It calls each load that fails an error; here they fail as the trace says.
+        logging.getLogger(scheduler_class.__module__).setLevel(logging.CRITICAL)
+    if shape.encoder_cache_size:
+        # A text model has no encoder; the budget and the cache are real, the model behind them is not.
+        scheduler.max_num_encoder_input_tokens = shape.max_num_encoder_input_tokens
+        scheduler.encoder_cache_manager = EncoderCacheManager(cache_size=shape.encoder_cache_size)
+    return scheduler
 
 
 def kv_attention(config: VllmConfig) -> FullAttentionSpec:
@@ -136,12 +156,14 @@ def make_block_hasher(config: VllmConfig, shape: EngineShape) -> Callable[[Any],
 def sampling(request: TraceRequest) -> SamplingParams:
     """Greedy, `output_length` tokens, never stopped by a token; with the request's grammar, if it has one."""
     grammar = None if request.grammar is None else StructuredOutputsParams(grammar=request.grammar)
+    offered = {"kv_transfer_params": promise(request.external_tokens, request.lost_block)}
     return SamplingParams(
         max_tokens=request.output_length,
         temperature=0.0,
         ignore_eos=True,
         detokenize=False,
         structured_outputs=grammar,
+        extra_args=offered if request.external_tokens else None,
     )
 
 
@@ -165,10 +187,16 @@ def make_request(
         pooling_params=None,
         arrival_time=request.timestamp,
         priority=request.priority,
+        mm_features=[_image(*image) for image in request.images] or None,
         lora_request=LoRARequest(str(request.lora), lora_id, "/no/weights") if lora_id else None,
         block_hasher=hasher,
         resumable=session is not None and not is_end,
     )
+
+
+def _image(place: int, length: int, content: int) -> MultiModalFeatureSpec:
+    """An image without pixels: what the encoder's budget and cache, and the hashes of blocks, know of one."""
+    return MultiModalFeatureSpec(None, "image", f"image {content}", PlaceholderRange(place, length))
 
 
 def answer(scheduled: Any, prefilling: set[str], accepted: Mapping[str, int] = NO_DRAFTS) -> ModelRunnerOutput:
@@ -179,6 +207,8 @@ def answer(scheduled: Any, prefilling: set[str], accepted: Mapping[str, int] = N
     output = model_output(scheduled.num_scheduled_tokens, prefilling)
     for request_id, num_accepted in accepted.items():
         output.sampled_token_ids[output.req_id_to_index[request_id]] = [TOKEN] * (1 + num_accepted)
+    if scheduled.kv_connector_metadata is not None:
+        output.kv_connector_output = KVConnectorOutput(invalid_block_ids=scheduled.kv_connector_metadata.lost_block_ids)
     return output
 
 
@@ -195,6 +225,16 @@ def is_running(request: Any) -> bool:
 def reset_prefix_cache(scheduler: Any) -> None:
     """Empty the prefix cache, which preempts every running request."""
     scheduler.reset_prefix_cache(reset_running_requests=True)
+
+
+def pause(scheduler: Any, *, everything: bool) -> None:
+    """Schedule nothing from now on, or only what runs."""
+    scheduler.set_pause_state(PauseState.PAUSED_ALL if everything else PauseState.PAUSED_NEW)
+
+
+def unpause(scheduler: Any) -> None:
+    """Schedule as before."""
+    scheduler.set_pause_state(PauseState.UNPAUSED)
 
 
 def model_output(request_ids: Iterable[str], prefilling: set[str]) -> ModelRunnerOutput:

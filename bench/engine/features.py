@@ -1,7 +1,8 @@
 """What a trace may hold beside plain requests, which tier can do it, and what a step did about it.
 
-Nothing is left out without a word: adapters, grammars, drafts and streaming sessions are replayed by the `replay`
-tier; the others have no weights of adapters, no tokenizer and no drafter, and refuse such a trace by the field's name.
+Nothing is left out without a word: adapters, grammars, drafts, streaming sessions, images and KV loads are replayed by
+the `replay` tier; the others have no weights of adapters, no tokenizer, drafter, encoder or second engine, and refuse
+such a trace by the field's name.
 """
 
 from __future__ import annotations
@@ -27,6 +28,17 @@ def check_features(shape: EngineShape, trace: Trace) -> None:
                     f"trace {trace.workload}: request {request.request_id} has lora {request.lora!r} and max_loras "
                     "is 0, expected ≥ 1; set engine.max_loras"
                 )
+    for request in trace.requests:
+        if request.lost_block is not None and request.lost_block * shape.block_size >= request.external_tokens:
+            raise ConfigError(
+                f"trace {trace.workload}: request {request.request_id} loses block {request.lost_block} of "
+                f"{request.external_tokens} external tokens, expected one of them; a block has {shape.block_size}"
+            )
+    if shape.kv_load_failure_policy and shape.async_scheduling and shape.prefix_cache_reset_interval:
+        raise ConfigError(
+            f"trace {trace.workload}: engine.prefix_cache_reset_interval is {shape.prefix_cache_reset_interval}, "
+            "expected 0: vLLM cannot reset while a KV connector may write to the blocks of a step in flight"
+        )
     if not trace.engine.streaming_sessions:
         return
     longest = max(session_tokens(trace.requests).values(), default=0)
@@ -57,12 +69,19 @@ def _beyond(trace: Trace, shape: EngineShape) -> Iterator[str]:
         for name in ("lora", "grammar", *(["session"] if streaming else [])):
             if getattr(request, name) is not None:
                 yield f"request {request.request_id} has {name} {getattr(request, name)[:40]!r}"
+        for name in ("images", "external_tokens"):
+            if getattr(request, name):
+                yield f"request {request.request_id} has {name}"
+    if shape.kv_load_failure_policy:
+        yield f"kv_load_failure_policy is {shape.kv_load_failure_policy!r}"
     if shape.num_speculative_tokens:
         yield f"num_speculative_tokens is {shape.num_speculative_tokens}"
     if shape.prefill_schedule_interval > 1:
         yield f"engine.prefill_schedule_interval is {shape.prefill_schedule_interval}"
     if shape.prefix_cache_reset_interval:
         yield f"engine.prefix_cache_reset_interval is {shape.prefix_cache_reset_interval}"
+    if shape.pause_interval:
+        yield f"engine.pause_interval is {shape.pause_interval}"
 
 
 def count_features(reading: StepReading, scheduler: Any, scheduled: Any, sessions: set[str]) -> None:

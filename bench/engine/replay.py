@@ -40,6 +40,7 @@ class ReplaySession:
         self._ahead = shape.async_scheduling
         self._prefill_interval = shape.prefill_schedule_interval
         self._reset_interval = shape.prefix_cache_reset_interval
+        self._pause_interval = shape.pause_interval
         self._in_flight: list[tuple[Any, set[str]]] = []
         self._compiler = GrammarCompiler()
         self._drafter: Drafter | None = None
@@ -91,6 +92,13 @@ class ReplaySession:
             adapter.reset_prefix_cache(self.scheduler)
 
     def _schedule(self) -> Any:
+        """One `schedule()`; a pause lasts for one step, and stops new requests or all in turn."""
+        number, is_between = divmod(self.next_step, self._pause_interval or 1)
+        if self._pause_interval and not is_between:
+            adapter.pause(self.scheduler, everything=number % 2 == 0)
+            scheduled = self.scheduler.schedule()
+            adapter.unpause(self.scheduler)
+            return scheduled
         if self.next_step % self._prefill_interval:
             return self.scheduler.schedule(throttle_prefills=True)
         return self.scheduler.schedule()

@@ -41,6 +41,10 @@ class EngineShape:
     num_speculative_tokens: int = 0
     prefill_schedule_interval: int = 1
     prefix_cache_reset_interval: int = 0
+    pause_interval: int = 0
+    max_num_encoder_input_tokens: int = 0
+    encoder_cache_size: int = 0
+    kv_load_failure_policy: str = ""
 
     def facts(self) -> dict[str, Any]:
         """For the manifest."""
@@ -74,6 +78,10 @@ def resolve_shape(options: EngineOptions, trace: Trace) -> EngineShape:
         ),
         prefill_schedule_interval=options.prefill_schedule_interval,
         prefix_cache_reset_interval=options.prefix_cache_reset_interval,
+        pause_interval=options.pause_interval,
+        max_num_encoder_input_tokens=needs.max_num_encoder_input_tokens,
+        encoder_cache_size=needs.encoder_cache_size,
+        kv_load_failure_policy=needs.kv_load_failure_policy,
     )
     _check(shape, trace)
     check_features(shape, trace)

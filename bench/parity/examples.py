@@ -22,6 +22,7 @@ MAX_STEPS_BETWEEN = 3  # arrivals further apart would empty the queue
 SHARED_PREFIXES = 2  # few, so that they are hit
 ADAPTERS = GRAMMARS = SESSIONS = 3  # few, so that requests meet on them
 MAX_DRAFTS = 3
+IMAGE_TOKENS = (3, 4, 6)  # by id; the encoder has room for one or two
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ def draw_example(integer: Integer) -> Example:
         options["long_prefill_token_threshold"] = 0
     if needs.streaming_sessions:
         options["prefix_cache_reset_interval"] = 0  # vLLM cannot while they wait for input
+    if needs.kv_load_failure_policy and options["async_scheduling"]:
+        options["prefix_cache_reset_interval"] = 0  # nor while a step in flight may write to blocks
     if needs.max_loras:
         options["prefill_schedule_interval"] = (
             1  # vLLM 0.32 lets too many in: adapters of deferred prefills do not count
@@ -83,6 +86,7 @@ def _draw_options(integer: Integer) -> dict[str, Scalar]:
         "log_stats": False,
         "prefill_schedule_interval": (1, 1, 2, 3)[integer(0, 3)],
         "prefix_cache_reset_interval": (0, 0, 0, 5, 9)[integer(0, 4)],
+        "pause_interval": (0, 0, 3, 7)[integer(0, 3)],
     }
 
 
@@ -135,8 +139,42 @@ def _draw_features(integer: Integer, requests: Sequence[TraceRequest]) -> tuple[
         drafts = (
             0  # vLLM 0.32 counts accepted drafts past the end of an answer as computed, and trips over the next input
         )
-    needs = {"max_loras": max_loras, "num_speculative_tokens": drafts, "streaming_sessions": streaming}
+    needs: dict[str, Any] = {
+        "max_loras": max_loras,
+        "num_speculative_tokens": drafts,
+        "streaming_sessions": streaming,
+    }
+    if integer(0, 3) == 3:
+        given = [replace(request, images=_draw_images(integer, request.input_length)) for request in given]
+        needs["max_num_encoder_input_tokens"] = max(IMAGE_TOKENS) + integer(0, 3)
+        needs["encoder_cache_size"] = max(IMAGE_TOKENS) + integer(0, 6)
+    if policy := ("", "", "recompute", "fail")[integer(0, 3)]:
+        given = [_offered(integer, request, streaming) for request in given]
+        needs["kv_load_failure_policy"] = policy
     return given, needs
+
+
+def _draw_images(integer: Integer, input_length: int) -> tuple[tuple[int, int, int], ...]:
+    """None, one or two, one behind the other."""
+    images: list[tuple[int, int, int]] = []
+    place = 0
+    for _ in range(integer(0, 2)):
+        content = integer(0, len(IMAGE_TOKENS) - 1)
+        place += integer(0, 8)
+        if place + IMAGE_TOKENS[content] > input_length:
+            break
+        images.append((place, IMAGE_TOKENS[content], content))
+        place += IMAGE_TOKENS[content]
+    return tuple(images)
+
+
+def _offered(integer: Integer, request: TraceRequest, streaming: bool) -> TraceRequest:
+    """Some with blocks that a connector has, of which one may not come."""
+    num_blocks = integer(0, (request.input_length - 1) // BLOCK_TOKENS)
+    if not num_blocks or (streaming and request.session is not None):
+        return request
+    lost = integer(-1, num_blocks - 1)
+    return replace(request, external_tokens=num_blocks * BLOCK_TOKENS, lost_block=None if lost < 0 else lost)
 
 
 def _into_sessions(integer: Integer, requests: Sequence[TraceRequest]) -> list[TraceRequest]:

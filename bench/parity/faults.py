@@ -18,17 +18,12 @@ class Edit:
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault, or with `harmless` one change that no decision depends on.
-
-    `case` names the shared scheduler case that kills it, where no trace can reach it: `why` says the reason.
-    """
+    """One fault, or with `harmless` one change that no decision depends on."""
 
     name: str
     fault: str
     edits: tuple[Edit, ...]
     harmless: bool = False
-    case: str = ""
-    why: str = ""
 
 
 _TAKE_TAIL = "preempted_req = self.running.popitem()[0]\nrunning_iter = None"
@@ -60,8 +55,8 @@ _NO_TOKENS = (
 _FINAL_COMMENT, _NO_TOKENS_COMMENT = (text.rsplit("\n", 2)[0] for text in (_FINAL_STEP, _NO_TOKENS))
 
 
-def _one(name: str, fault: str, before: str, after: str = "", case: str = "", why: str = "") -> Mutant:
-    return Mutant(name, fault, (Edit(before, after),), case=case, why=why)
+def _one(name: str, fault: str, before: str, after: str = "") -> Mutant:
+    return Mutant(name, fault, (Edit(before, after),))
 
 
 def _harmless(name: str, change: str, before: str, after: str) -> Mutant:
@@ -93,15 +88,11 @@ _VICTIMS = (
         "whether blocks can be freed is asked of the first key",
         _PEEK,
         "preempted_req = next(iter(self.running))",
-        case="fence",
-        why="blocks are freed at once but with a KV connector",
     ),
     Mutant(
         "victim-taken-at-peek",
         "the FCFS victim is removed before it is known that its blocks can be freed",
         (Edit(_TAKE_TAIL), Edit(_PEEK, _TAKE_TAIL)),
-        case="fence",
-        why="blocks are freed at once but with a KV connector",
     ),
     _one("priority-min", "PRIORITY victim is the most urgent", _MAX, _MAX.replace("max(", "min(")),
     _one("priority-tail", "PRIORITY victim is the last key", _MAX, _PEEK),
@@ -139,16 +130,12 @@ _ROLLBACKS = (
         "keeps-encoder-budget",
         "a rolled-back victim's encoder budget is lost",
         "encoder_compute_budget += num_embeds_to_restore",
-        case="S09",
-        why="traces have no images",
     ),
     _one(
         "keeps-encoder-inputs",
         "a rolled-back victim keeps its encoder inputs",
         "preempted_encoder_inputs = scheduled_encoder_inputs.pop(\n    preempted_req_id, None\n)",
         "preempted_encoder_inputs = scheduled_encoder_inputs.get(\n    preempted_req_id, None\n)",
-        case="S09",
-        why="traces have no images",
     ),
     _one(
         "running-loras-lost",
@@ -322,8 +309,6 @@ _REMOVALS = (
         "owners of a block that never came are scanned from the tail",
         _PASSED,
         _PASSED.replace("self.running,", "reversed(self.running),"),
-        case="S25",
-        why="traces are replayed without a KV connector",
     ),
 )
 

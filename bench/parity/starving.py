@@ -20,6 +20,10 @@ class _Row:
     priority: int = 0
     abort_step: int | None = None
     timestamp: float | None = None
+    prefix: tuple[int, ...] = ()
+    images: tuple[tuple[int, int, int], ...] = ()
+    external_tokens: int = 0
+    lost_block: int | None = None
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,9 @@ class _Starving:
     threshold: int = 0
     num_drafts: int = 0
     prefill_interval: int = 1
+    encoder_budget: int = 0
+    encoder_cache: int = 0
+    kv_load_failure_policy: str = ""
 
 
 _TRACES = (
@@ -87,6 +94,33 @@ _TRACES = (
     _Starving("drafted-and-evicted", 4, 4, 64, [_Row(0, 4, 8, 5), _Row(1, 3, 8, 0)], num_drafts=2),
     # One step ahead, drafts fill the first up to the length of the model; it then has nothing to be given.
     _Starving("drafted-to-the-end", 16, 4, 64, [_Row(0, 4, 12), _Row(1, 4, 12), _Row(2, 4, 12)], num_drafts=3),
+    # The fourth evicts the second after the encoder was given its image; the fourth's own then fits into the budget.
+    _Starving(
+        "image-given-back",
+        5,
+        16,
+        64,
+        [
+            _Row(0, 4, 1, 9),
+            _Row(0, 12, 2, 5, images=((8, 4, 0),)),
+            _Row(1, 4, 4, 0),
+            _Row(1, 12, 2, 1, images=((4, 4, 1),)),
+        ],
+        threshold=4,
+        encoder_budget=4,
+        encoder_cache=16,
+    ),
+    # One step ahead, the tail's blocks may still be written: it is no victim before its step is over.
+    _Starving("blocks-in-flight", 3, 16, 64, [_Row(0, 4, 8), _Row(0, 4, 8)], kv_load_failure_policy="recompute"),
+    # The second shares a block that never comes with the first, which computes it again for both.
+    _Starving(
+        "lost-on-the-way",
+        20,
+        16,
+        64,
+        [_Row(0, 16, 4, prefix=(0, 1, 2, 3), external_tokens=12, lost_block=1), _Row(0, 16, 4, prefix=(0, 1, 2, 3))],
+        kv_load_failure_policy="recompute",
+    ),
     _Starving("one-slot", 4, 1, 64, [_Row(number, 5, 3, priority=2 - number % 3) for number in range(5)]),
 )
 
@@ -101,7 +135,7 @@ def starving_examples() -> Iterator[tuple[str, Example]]:
                     "policy": policy,
                     "async_scheduling": ahead,
                     "block_size": BLOCK_TOKENS,
-                    "enable_prefix_caching": False,
+                    "enable_prefix_caching": any(row.prefix for row in starving.rows),
                     "long_prefill_token_threshold": starving.threshold,
                     "prefill_schedule_interval": starving.prefill_interval,
                     "log_stats": False,
@@ -120,6 +154,10 @@ def _trace(starving: _Starving) -> Trace:
             arrival_step=row.step,
             priority=row.priority,
             abort_step=row.abort_step,
+            hash_ids=row.prefix,
+            images=row.images,
+            external_tokens=row.external_tokens,
+            lost_block=row.lost_block,
         )
         for number, row in enumerate(starving.rows)
     )
@@ -135,6 +173,10 @@ def _trace(starving: _Starving) -> Trace:
             kv_tokens=BLOCK_TOKENS * starving.num_blocks,
             max_model_len=max(request.input_length + request.output_length for request in requests),
             num_speculative_tokens=starving.num_drafts,
+            max_num_encoder_input_tokens=starving.encoder_budget,
+            encoder_cache_size=starving.encoder_cache,
+            kv_load_failure_policy=starving.kv_load_failure_policy,
         ),
         requests=requests,
+        hash_block_tokens=BLOCK_TOKENS,
     )

@@ -45,7 +45,7 @@ def compose(run: Run, comparisons: pd.DataFrame) -> tuple[Content, Drawn]:
             *queue_share(run, comparisons),
             sections.compared(run),
             sections.proofs(run),
-            sections.scaling(slopes(costs), crossovers(comparisons), _pictures(scaling)),
+            *sections.scaling(slopes(costs), crossovers(comparisons), _pictures(scaling)),
             sections.parts(comparisons),
             *whole_engine(run, comparisons),
             *serving(run, comparisons),

@@ -110,8 +110,8 @@ def worth(comparisons: pd.DataFrame) -> Section:
     return Section("What the effect is worth", (), (Table(headers, tuple(rows), aligned, note),))
 
 
-def scaling(slopes: pd.DataFrame, crossings: pd.DataFrame, pictures: tuple[Picture, ...]) -> Section:
-    """Cost against the number of running requests, and where the faster variant changes."""
+def scaling(slopes: pd.DataFrame, crossings: pd.DataFrame, pictures: tuple[Picture, ...]) -> tuple[Section, ...]:
+    """Cost against the number of running requests, and where the faster variant changes; none where all is empty."""
     rows = tuple(
         (row["tier"], printable(row["workload"]), printable(row["variant"]), row["function"], f"{row['slope_us']:.3g}",
          f"[{row['low_us']:.3g}, {row['high_us']:.3g}]", str(row["num_sizes"]))
@@ -126,7 +126,9 @@ def scaling(slopes: pd.DataFrame, crossings: pd.DataFrame, pictures: tuple[Pictu
     headers = ("tier", "workload", "variant", "function", "µs a further request", "95 % interval", "sizes")
     aligned: tuple[Align, ...] = ("left", "left", "left", "left", "right", "right", "right")
     tables = (Table(headers, rows, aligned, "least squares over pairs; a description, not judged"),) if rows else ()
-    return Section("Cost against the number running", lines, tables, pictures)
+    if not (lines or tables or pictures):
+        return ()
+    return (Section("Cost against the number running", lines, tables, pictures),)
 
 
 def trust(run: Run, comparisons: pd.DataFrame) -> Section:

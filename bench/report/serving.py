@@ -9,7 +9,7 @@ from bench.analysis.load import Run
 from bench.analysis.metrics import LATENCIES, SERVE
 from bench.manifest import ComparisonRecord
 from bench.report.content import Align, Section, Table
-from bench.report.tables import candidate_label
+from bench.report.tables import CANARY_LABEL, candidate_label
 from bench.report.text import printable
 from bench.units import SIGN_RULE, format_interval, format_percent, format_us
 
@@ -24,8 +24,8 @@ def serving(run: Run, comparisons: pd.DataFrame) -> tuple[Section, ...]:
     records = [one for one in run.manifest.comparisons if one.tier == SERVE and len(run.requests_of(one.id))]
     if not records:
         return ()
-    warnings = dict.fromkeys(late_client(run, record.id) for record in records)
-    paragraphs = (TEXT, *(warning for warning in warnings if warning))
+    late = {f"{printable(record.cell)}, {_candidate(record)}": late_client(run, record.id) for record in records}
+    paragraphs = (TEXT, *(f"{where}: {why}" for where, why in late.items() if why))
     return (Section("What clients of the servers saw", paragraphs, (_client(run, records), _latencies(comparisons))),)
 
 
@@ -33,7 +33,7 @@ def _client(run: Run, records: list[ComparisonRecord]) -> Table:
     rows = tuple(
         (
             printable(record.cell),
-            "A/A" if record.canary else printable(record.candidate),
+            _candidate(record),
             row["arm"],
             *(str(row[name]) for name in ("num_requests", "num_hung_up", "num_aborted")),
             *(f"{row[f'late_{name}_ms']:.3g} ms" for name in ("p50", "p99", "max")),
@@ -47,6 +47,10 @@ def _client(run: Run, records: list[ComparisonRecord]) -> Table:
     aligned: tuple[Align, ...] = ("left", "left", "left", *("right",) * 9)
     note = "rates: median over replays; requests/s: answered to the end; good/s: those that kept the objectives"
     return Table((*headers, "good/s"), rows, aligned, note)
+
+
+def _candidate(record: ComparisonRecord) -> str:
+    return CANARY_LABEL if record.canary else printable(record.candidate)
 
 
 def _latencies(comparisons: pd.DataFrame) -> Table:

@@ -27,6 +27,7 @@ class RequestChecks:
         self._hash_block_tokens = hash_block_tokens
         self._seen: set[str] = set()
         self._last: TraceRequest | None = None
+        self._image_lengths: dict[int, int] = {}
 
     def problem(self, request: TraceRequest) -> str | None:
         """The first thing wrong with `request` as the next one of the trace; None where nothing is."""
@@ -36,11 +37,29 @@ class RequestChecks:
             or _length_problem(request, self._max_model_len)
             or _prefix_problem(request, self._hash_block_tokens)
             or _abort_problem(request)
+            or self._image_problem(request)
+            or _external_problem(request)
             or self._order_problem(request)
         )
         self._seen.add(request.request_id)
         self._last = request
         return found
+
+    def _image_problem(self, request: TraceRequest) -> str | None:
+        end = 0
+        for place, length, content in request.images:
+            problem = (
+                range_problem("the first token of an image", place, end, request.input_length - 1)
+                or range_problem("an image's number of tokens", length, 1, request.input_length - place)
+                or range_problem("the id of an image", content, 0, MAX_HASH_ID)
+            )
+            if problem:
+                return problem
+            end = place + length
+            known = self._image_lengths.setdefault(content, length)
+            if known != length:
+                return f"image {content} has {length} tokens, expected {known} as before"
+        return None
 
     def _order_problem(self, request: TraceRequest) -> str | None:
         if request.request_id in self._seen:
@@ -136,6 +155,16 @@ def _prefix_problem(request: TraceRequest, hash_block_tokens: int) -> str | None
         if problem := range_problem("a hash id", hash_id, 0, MAX_HASH_ID):
             return problem
     return None
+
+
+def _external_problem(request: TraceRequest) -> str | None:
+    # One token is left to compute: without it nothing could be sampled.
+    problem = range_problem("external_tokens", request.external_tokens, 0, request.input_length - 1)
+    if problem is None and request.lost_block is not None:
+        problem = range_problem("lost_block", request.lost_block, 0, MAX_TOKENS)
+        if problem is None and not request.external_tokens:
+            problem = "lost_block is given without external_tokens, expected both"
+    return problem
 
 
 def _abort_problem(request: TraceRequest) -> str | None:

@@ -109,6 +109,11 @@ def _needs(record: dict[str, Any]) -> EngineNeeds:
             _integer(record, "num_speculative_tokens") if "num_speculative_tokens" in record else 0
         ),
         streaming_sessions=_flag(record, "streaming_sessions") if "streaming_sessions" in record else False,
+        max_num_encoder_input_tokens=(
+            _integer(record, "max_num_encoder_input_tokens") if "max_num_encoder_input_tokens" in record else 0
+        ),
+        encoder_cache_size=_integer(record, "encoder_cache_size") if "encoder_cache_size" in record else 0,
+        kv_load_failure_policy=_text(record, "kv_load_failure_policy") if "kv_load_failure_policy" in record else "",
     )
 
 
@@ -128,6 +133,9 @@ def parse_request(record: dict[str, Any], default_id: str) -> TraceRequest:
         lora=_text(record, "lora") if "lora" in record else None,
         grammar=_text(record, "grammar") if "grammar" in record else None,
         session=_text(record, "session") if "session" in record else None,
+        images=_images(record) if "images" in record else (),
+        external_tokens=_integer(record, "external_tokens") if "external_tokens" in record else 0,
+        lost_block=_integer(record, "lost_block") if "lost_block" in record else None,
     )
 
 
@@ -175,6 +183,14 @@ def _integers(record: dict[str, Any], name: str) -> tuple[int, ...]:
     if not isinstance(values, list):
         raise LineError(f"{name} is {_kind(values)}, expected an array of whole numbers")
     return tuple(_whole(value, f"an entry of {name}") for value in values)
+
+
+def _images(record: dict[str, Any]) -> tuple[tuple[int, int, int], ...]:
+    values = _value(record, "images")
+    if not isinstance(values, list) or not all(isinstance(value, list) and len(value) == 3 for value in values):
+        raise LineError("images is not an array of [first token, number of tokens, id]")
+    whole = [tuple(_whole(number, "a number of images") for number in value) for value in values]
+    return tuple((place, length, content) for place, length, content in whole)
 
 
 def _whole(value: object, name: str) -> int:

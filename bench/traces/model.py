@@ -26,6 +26,7 @@ MAX_KV_TOKENS = 10**12
 MAX_OPTIONS = 100
 MAX_LORAS = 1000  # adapters in one step; the largest that vLLM is run with hold a few dozen
 MAX_SPECULATIVE_TOKENS = 64  # drafts a request and step; n-gram drafters propose a handful
+KV_LOAD_FAILURE_POLICIES = ("", "recompute", "fail")  # as vLLM names them; the first: no connector
 LINES_A_CHUNK = 1000  # hashed together: one by one takes longer than making them
 
 
@@ -36,7 +37,9 @@ class EngineNeeds:
     `kv_tokens` is the size of the KV cache, `max_model_len` prompt and output together, both in tokens. The rest is
     off by default, and then left out of a file: `max_loras` adapters in one step, `num_speculative_tokens` drafts a
     request and step, and `streaming_sessions`, with which the requests of a session are the inputs of one streaming
-    session (`bench.traces.streaming`); without it a session only says what belongs together.
+    session (`bench.traces.streaming`); without it a session only says what belongs together. Of an encoder,
+    `max_num_encoder_input_tokens` a step and `encoder_cache_size`, in tokens of images. With `kv_load_failure_policy`,
+    "recompute" or "fail", there is a KV connector, which external tokens come through.
     """
 
     max_num_seqs: int
@@ -46,16 +49,24 @@ class EngineNeeds:
     max_loras: int = 0
     num_speculative_tokens: int = 0
     streaming_sessions: bool = False
+    max_num_encoder_input_tokens: int = 0
+    encoder_cache_size: int = 0
+    kv_load_failure_policy: str = ""
 
     def problem(self) -> str | None:
         """The first need that no engine can meet; None where all can be met."""
         for name in ("max_num_seqs", "max_num_batched_tokens", "max_model_len"):
             if found := range_problem(name, getattr(self, name), 1, MAX_TOKENS):
                 return found
+        if self.kv_load_failure_policy not in KV_LOAD_FAILURE_POLICIES:
+            given = shown(self.kv_load_failure_policy)
+            return f'kv_load_failure_policy is {given}, expected "recompute" or "fail", or none'
         if found := (
             range_problem("kv_tokens", self.kv_tokens, 1, MAX_KV_TOKENS)
             or range_problem("max_loras", self.max_loras, 0, MAX_LORAS)
             or range_problem("num_speculative_tokens", self.num_speculative_tokens, 0, MAX_SPECULATIVE_TOKENS)
+            or range_problem("max_num_encoder_input_tokens", self.max_num_encoder_input_tokens, 0, MAX_TOKENS)
+            or range_problem("encoder_cache_size", self.encoder_cache_size, 0, MAX_TOKENS)
         ):
             return found
         if self.max_num_batched_tokens < self.max_num_seqs:
@@ -65,7 +76,20 @@ class EngineNeeds:
             )
         return None
 
-    def written(self) -> dict[str, int]:
+    def request_problem(self, request: TraceRequest) -> str | None:
+        """The first thing that `request` asks of an engine beyond these needs."""
+        room = min(self.max_num_encoder_input_tokens, self.encoder_cache_size)
+        for _, length, content in request.images:
+            if length > room:
+                return (
+                    f"image {content} has {length} tokens, expected ≤ {room}, the lesser of the trace's "
+                    "max_num_encoder_input_tokens and encoder_cache_size"
+                )
+        if request.external_tokens and not self.kv_load_failure_policy:
+            return f"external_tokens is {request.external_tokens}, expected 0 in a trace without kv_load_failure_policy"
+        return None
+
+    def written(self) -> dict[str, int | str]:
         """The needs as a file has them: those that are off by default only where they are on."""
         return {
             each.name: getattr(self, each.name)
@@ -101,7 +125,7 @@ class Trace:
         checks = RequestChecks(self.engine.max_model_len, self.hash_block_tokens)
         sessions = SessionChecks(self.engine.max_model_len, streaming=self.engine.streaming_sessions)
         for number, request in enumerate(self.requests, start=1):
-            if found := checks.problem(request) or sessions.problem(request):
+            if found := checks.problem(request) or sessions.problem(request) or self.engine.request_problem(request):
                 raise TraceError(f"trace {self.workload} request {number} ({shown(request.request_id)}): {found}")
         object.__setattr__(self, "digest", digest_of(self.requests))
 

@@ -18,7 +18,9 @@ class TraceRequest:
     `timestamp` is in ms from the first request and is rounded to a µs. Lengths are in tokens. `arrival_step` is the
     step before which the request is delivered, `abort_step` the step before whose `schedule()` it is aborted,
     `abort_after` the number of output tokens after which it is aborted; at most one of the two is given.
-    `hash_ids` name the leading blocks of the prompt: equal ids are equal tokens.
+    `hash_ids` name the leading blocks of the prompt: equal ids are equal tokens. `images` are (place of the first
+    token, number of tokens, id of the content) in the prompt. A KV connector offers the first `external_tokens` of the
+    prompt, and the block `lost_block` of them, from 0, does not come.
     """
 
     request_id: str
@@ -33,6 +35,9 @@ class TraceRequest:
     lora: str | None = None
     grammar: str | None = None
     session: str | None = None
+    images: tuple[tuple[int, int, int], ...] = ()
+    external_tokens: int = 0
+    lost_block: int | None = None
 
     def __post_init__(self) -> None:
         given = self.timestamp
@@ -61,6 +66,13 @@ class TraceRequest:
             value = getattr(self, name)
             if value is not None:
                 parts.append(f'"{name}":{quoted(value)}')
+        if self.images:
+            images = ",".join(f"[{place},{length},{content}]" for place, length, content in self.images)
+            parts.append(f'"images":[{images}]')
+        if self.external_tokens:
+            parts.append(f'"external_tokens":{self.external_tokens}')
+        if self.lost_block is not None:
+            parts.append(f'"lost_block":{self.lost_block}')
         return ",".join(parts) + "}"
 
 

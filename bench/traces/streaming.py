@@ -61,6 +61,8 @@ class SessionChecks:
             return None
         if request.abort_after is not None:
             return "abort_after is given in a streaming session, expected abort_step"
+        if request.external_tokens:
+            return f"external_tokens is {request.external_tokens} in a streaming session, expected 0"
         if session in self._aborted:
             return f"session {shown(session)} goes on after an input with an abort, expected it to be the last one"
         first = self._first.setdefault(session, request)

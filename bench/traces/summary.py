@@ -119,6 +119,12 @@ def _sharing(trace: Trace) -> Iterator[tuple[str, str]]:
         del values[None]
         if values:
             yield name, f"{values.total()} requests with {len(values)} different ones"
+    if images := [image for request in trace.requests for image in request.images]:
+        yield "images", f"{len(images)} with {len({content for *_, content in images})} different ones"
+    if external := [request for request in trace.requests if request.external_tokens]:
+        lost = sum(request.lost_block is not None for request in external)
+        tokens = sum(request.external_tokens for request in external)
+        yield "external tokens", f"{tokens} of {len(external)} requests, {lost} of which lose a block"
 
 
 def _needs(trace: Trace) -> Iterator[tuple[str, str]]:

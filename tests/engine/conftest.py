@@ -15,15 +15,17 @@ from bench.traces.model import EngineNeeds, Trace, TraceRequest
 from bench.variants import load
 
 
-def trace_of(*requests: TraceRequest, kv_tokens: int = 8192) -> Trace:
-    """A hand-made trace with room for everything."""
+def trace_of(*requests: TraceRequest, kv_tokens: int = 8192, **needs: Any) -> Trace:
+    """A hand-made trace with room for everything; `needs` is what else the engine must have."""
     return Trace(
         workload="by-hand",
         options={},
         seed=1,
         num_running=max(1, len(requests)),
         steady_running=1,
-        engine=EngineNeeds(max_num_seqs=16, max_num_batched_tokens=8192, kv_tokens=kv_tokens, max_model_len=512),
+        engine=EngineNeeds(
+            max_num_seqs=16, max_num_batched_tokens=8192, kv_tokens=kv_tokens, max_model_len=512, **needs
+        ),
         requests=requests,
     )
 

@@ -54,7 +54,7 @@ def test_most_random_traces_starve_and_all_options_are_met() -> None:
     options = [random_example(seed).options for seed in range(120)]
     for name in ("policy", "async_scheduling", "enable_prefix_caching", "scheduler_reserve_full_isl"):
         assert len({getattr(each, name) for each in options}) == 2
-    for name in ("prefill_schedule_interval", "prefix_cache_reset_interval"):
+    for name in ("prefill_schedule_interval", "prefix_cache_reset_interval", "pause_interval"):
         assert len({getattr(each, name) for each in options}) == 3
 
 
@@ -63,6 +63,14 @@ def test_random_traces_have_adapters_grammars_drafts_and_sessions() -> None:
     for name in FEATURES:
         least = 1 if name == "paused" else 4  # seldom: the next input is mostly there before the answer ends
         assert sum(each[name] > 0 for each in seen) >= least, name
+
+
+def test_random_traces_have_images_and_kv_loads() -> None:
+    traces = [random_example(seed).trace for seed in range(80)]
+    assert sum(any(request.images for request in each.requests) for each in traces) >= 8
+    for policy in ("recompute", "fail"):
+        lossy = [each for each in traces if each.engine.kv_load_failure_policy == policy]
+        assert sum(any(request.lost_block is not None for request in each.requests) for each in lossy) >= 4
 
 
 def test_the_same_seed_gives_the_same_example() -> None:

@@ -47,6 +47,17 @@ def problem(*requests: Any, max_model_len: int = 2048) -> str | None:
         ({"lora": "\ud800"}, "lora '\\ud800' holds characters that cannot be printed"),
         ({"session": ""}, "session is empty, expected at least one character"),
         ({"grammar": "\0"}, "grammar '\\x00' holds characters that cannot be printed"),
+        ({"images": ((-1, 2, 0),)}, "the first token of an image is -1, expected ≥ 0"),
+        ({"images": ((16, 2, 0),)}, "the first token of an image is 16, expected ≤ 15"),
+        ({"images": ((2, 3, 0), (4, 2, 1))}, "the first token of an image is 4, expected ≥ 5"),
+        ({"images": ((2, 0, 0),)}, "an image's number of tokens is 0, expected ≥ 1"),
+        ({"images": ((2, 15, 0),)}, "an image's number of tokens is 15, expected ≤ 14"),
+        ({"images": ((2, 1, -1),)}, "the id of an image is -1, expected ≥ 0"),
+        ({"images": ((2, 3, 1), (6, 4, 1))}, "image 1 has 4 tokens, expected 3 as before"),
+        ({"external_tokens": -1}, "external_tokens is -1, expected ≥ 0"),
+        ({"external_tokens": 16}, "external_tokens is 16, expected ≤ 15"),
+        ({"external_tokens": 8, "lost_block": -1}, "lost_block is -1, expected ≥ 0"),
+        ({"lost_block": 0}, "lost_block is given without external_tokens, expected both"),
     ],
 )
 def test_impossible_request_is_described(changes: dict[str, Any], expected: str) -> None:
@@ -63,6 +74,8 @@ def test_impossible_request_is_described(changes: dict[str, Any], expected: str)
         {"abort_after": 4},
         {"grammar": "root ::= a\n\tb"},
         {"priority": -3},
+        {"images": ((0, 8, 3), (8, 8, 3))},
+        {"external_tokens": 15, "lost_block": 0},
     ],
 )
 def test_possible_request_has_no_problem(changes: dict[str, Any]) -> None:

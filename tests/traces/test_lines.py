@@ -21,12 +21,13 @@ JSON = st.recursive(
     max_leaves=5,
 )
 NAMES = st.sampled_from(
-    ["timestamp", "input_length", "output_length", "hash_ids", "priority", "lora", "request_id", "x"]
+    ["timestamp", "input_length", "output_length", "hash_ids", "priority", "lora", "request_id", "images", "x"]
 )
 
 
 def test_every_field_of_a_request_is_read() -> None:
     sent = request("a", hash_ids=(1,), arrival_step=1, priority=2, abort_step=3, lora="l", grammar="g", session="s")
+    sent = replace(sent, images=((0, 3, 7), (4, 2, 8)), external_tokens=8, lost_block=0)
     assert parse_request(parse_object(sent.canonical_line().encode()), "unused") == sent
 
 
@@ -54,6 +55,21 @@ def test_no_object_ends_in_another_error(record: dict[str, Any]) -> None:
     assert "x" not in record or isinstance(found, LineError)
 
 
+@pytest.mark.parametrize(
+    ("images", "expected"),
+    [
+        ({}, "images is not an array of [first token, number of tokens, id]"),
+        ([[1, 2]], "images is not an array of [first token, number of tokens, id]"),
+        ([[1, 2, "x"]], "a number of images is 'x', expected a whole number"),
+        ([[1, True, 3]], "a number of images is true, expected a whole number"),
+    ],
+)
+def test_images_of_another_shape_are_refused(images: object, expected: str) -> None:
+    with pytest.raises(LineError) as caught:
+        parse_request({"timestamp": 0, "input_length": 9, "output_length": 1, "images": images}, "a")
+    assert str(caught.value) == expected
+
+
 @given(header=JSON)
 def test_no_header_of_another_shape_is_taken(header: Any) -> None:
     with pytest.raises(LineError):
@@ -61,7 +77,9 @@ def test_no_header_of_another_shape_is_taken(header: Any) -> None:
 
 
 def test_needs_that_are_off_by_default_are_written_and_read_only_where_they_are_on(tmp_path: Path) -> None:
-    plain, full = trace(), trace(engine=replace(NEEDS, max_loras=2, num_speculative_tokens=3, streaming_sessions=True))
+    asked = {"max_loras": 2, "num_speculative_tokens": 3, "streaming_sessions": True}
+    encoder = {"max_num_encoder_input_tokens": 5, "encoder_cache_size": 6}
+    plain, full = trace(), trace(engine=replace(NEEDS, **asked, **encoder, kv_load_failure_policy="fail"))
     assert "max_loras" not in plain.engine.written()
     assert plain.digest == full.digest
     for made in (plain, full):
@@ -74,6 +92,8 @@ def test_needs_that_are_off_by_default_are_written_and_read_only_where_they_are_
     [
         ({"max_loras": True}, "max_loras is true, expected a whole number"),
         ({"streaming_sessions": 1}, "streaming_sessions is 1, expected true or false"),
+        ({"encoder_cache_size": 1.5}, "encoder_cache_size is 1.5, expected a whole number"),
+        ({"kv_load_failure_policy": None}, "kv_load_failure_policy is null, expected a string"),
         ({"num_speculative_token": 1}, 'did you mean "num_speculative_tokens"?'),
     ],
 )

@@ -64,9 +64,12 @@ def test_digest_changes_with_any_field_and_with_the_order() -> None:
             {"lora": "x"},
             {"grammar": "x"},
             {"session": "x"},
+            {"images": ((0, 2, 1),)},
+            {"external_tokens": 8},
+            {"lost_block": 0},
         )
     ]
-    assert len({digest_of([each]) for each in [base, *others]}) == 13
+    assert len({digest_of([each]) for each in [base, *others]}) == 1 + len(others)
     assert digest_of([base, others[0]]) != digest_of([others[0], base])
 
 
@@ -94,6 +97,16 @@ def test_digest_follows_a_replaced_request() -> None:
         ({"engine": replace(NEEDS, kv_tokens=0)}, "kv_tokens is 0, expected ≥ 1"),
         ({"engine": replace(NEEDS, max_num_seqs=65)}, "max_num_batched_tokens is 64, expected ≥ max_num_seqs 65"),
         ({"engine": replace(NEEDS, max_model_len=19)}, "expected ≤ 19, the trace's max_model_len"),
+        ({"engine": replace(NEEDS, encoder_cache_size=-1)}, "encoder_cache_size is -1, expected ≥ 0"),
+        ({"engine": replace(NEEDS, kv_load_failure_policy="retry")}, "kv_load_failure_policy is 'retry', expected"),
+        (
+            {"requests": (request(images=((0, 5, 2),)),), "engine": replace(NEEDS, encoder_cache_size=9)},
+            "request 1 ('a'): image 2 has 5 tokens, expected ≤ 0, the lesser of the trace's max_num_encoder_in",
+        ),
+        (
+            {"requests": (request(external_tokens=5),)},
+            "external_tokens is 5, expected 0 in a trace without kv_load_failure_policy",
+        ),
     ],
 )
 def test_impossible_trace_cannot_be_made(changes: dict[str, Any], expected: str) -> None:

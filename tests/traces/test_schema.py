@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from bench.traces.lines import HEADER_NAMES, SCHEMA
 from bench.traces.model import EngineNeeds, Trace, TraceRequest, field_names
 from bench.traces.workloads import WORKLOADS, generate
 
-from .examples import request, trace
+from .examples import NEEDS, request, trace
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -27,6 +28,8 @@ FULL = trace(
         "ü", arrival_step=1, abort_step=3, priority=-2, lora="l", grammar="g\n", session="s", hash_ids=(2**63 - 1,)
     ),
     request("b", timestamp=2.5, arrival_step=2, abort_after=2),
+    request("c", timestamp=3, arrival_step=2, images=((0, 4, 1), (4, 4, 1)), external_tokens=8, lost_block=1),
+    engine=replace(NEEDS, max_num_encoder_input_tokens=4, encoder_cache_size=4, kv_load_failure_policy="fail"),
 )
 
 
@@ -87,6 +90,9 @@ def test_bounds_are_those_of_the_code(found: int, expected: int) -> None:
         {"hash_ids": [-1]},
         {"request_id": ""},
         {"abort_step": 3},
+        {"images": [[1, 2]]},
+        {"images": [[1, 2, 3, 4]]},
+        {"lost_block": 0},
         {"arrival_step": 1, "abort_step": 3, "abort_after": 1},
         {"unknown": 1},
     ],

@@ -39,6 +39,7 @@ def test_a_session_holds_the_tokens_of_all_its_inputs() -> None:
         ({"grammar": "x"}, "grammar is 'x', expected that of the first input of its session"),
         ({"priority": 2}, "priority is 2, expected that of the first input of its session"),
         ({"abort_after": 2}, "abort_after is given in a streaming session, expected abort_step"),
+        ({"external_tokens": 4}, "external_tokens is 4 in a streaming session, expected 0"),
         ({"input_length": 37}, "its session has 61 tokens so far, expected ≤ 60, the trace's max_model_len"),
     ],
 )

@@ -6,7 +6,7 @@ from bench.traces.model import EngineNeeds
 from bench.traces.summary import summarise
 from bench.traces.workloads import generate
 
-from .examples import request, trace
+from .examples import NEEDS, request, trace
 
 EXPECTED = """\
 source                  example
@@ -39,6 +39,14 @@ def test_summary_says_every_fact_with_its_unit() -> None:
         request("d", arrival_step=9, timestamp=3000, input_length=600, hash_ids=(1, 2)),
     )
     assert summarise(made) == EXPECTED.replace("DIGEST", made.digest)
+
+
+def test_summary_counts_images_and_kv_loads() -> None:
+    needs = replace(NEEDS, max_num_encoder_input_tokens=9, encoder_cache_size=9, kv_load_failure_policy="fail")
+    one = request("a", images=((0, 4, 1), (4, 4, 2)), external_tokens=8, lost_block=0)
+    text = summarise(trace(one, request("b", images=((0, 4, 1),), external_tokens=4), engine=needs))
+    assert "images                  3 with 2 different ones\n" in text
+    assert "external tokens         12 of 2 requests, 1 of which lose a block\n" in text
 
 
 def test_summary_of_an_empty_life_is_short() -> None:

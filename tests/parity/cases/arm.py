@@ -10,10 +10,11 @@ from vllm.lora.request import LoRARequest
 from vllm.multimodal.inputs import MultiModalFeatureSpec, PlaceholderRange
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.v1.core.sched.interface import PauseState
-from vllm.v1.outputs import DraftTokenIds, KVConnectorOutput
+from vllm.v1.outputs import DraftTokenIds
 from vllm.v1.request import Request
 
 from bench.engine import adapter
+from bench.engine.connector import promise
 from bench.parity.decisions import Decisions, decisions_of
 from bench.parity.invariants import broken_invariant
 
@@ -22,7 +23,10 @@ from .settings import Settings, make_scheduler
 
 @dataclass(frozen=True)
 class Asked:
-    """One request of a case; `image` is (first token, number of tokens) of its one image."""
+    """One request of a case; `image` is (first token, number of tokens) of its one image.
+
+    A KV connector offers its first `external_tokens`, and never brings the block `lost_block` of them.
+    """
 
     request_id: str
     num_prompt_tokens: int
@@ -34,6 +38,8 @@ class Asked:
     lora: int | None = None
     grammar: bool = False
     resumable: bool = False
+    external_tokens: int = 0
+    lost_block: int | None = None
 
 
 @dataclass
@@ -86,16 +92,12 @@ class Arm:
     def reset_prefix_cache(self) -> Decisions:
         return {"reset": self.scheduler.reset_prefix_cache(reset_running_requests=True), **self.queues()}
 
-    def schedule(self, *, throttle: bool, accept: Mapping[str, int], bad_block: tuple[str, int] | None) -> Decisions:
+    def schedule(self, *, throttle: bool, accept: Mapping[str, int]) -> Decisions:
         scheduled = self.scheduler.schedule(throttle_prefills=throttle)
         answer = adapter.answer(scheduled, adapter.prefill_chunks(self.scheduler, scheduled))
         for request_id, num_accepted in accept.items():
             place = answer.req_id_to_index[request_id]
             answer.sampled_token_ids[place] = [adapter.TOKEN] * (1 + num_accepted)
-        if bad_block is not None:
-            request_id, number = bad_block
-            (blocks,) = self.scheduler.kv_cache_manager.get_block_ids(request_id)
-            answer.kv_connector_output = KVConnectorOutput(invalid_block_ids={blocks[number]})
         self.in_flight.append((scheduled, answer))
         rows = self.scheduler.get_grammar_bitmask(scheduled)
         return {
@@ -123,7 +125,11 @@ def _request(asked: Asked, hasher: Any) -> Any:
         request_id=asked.request_id,
         prompt_token_ids=_prompt(asked.prompt_of or asked.request_id, asked.num_prompt_tokens),
         sampling_params=SamplingParams(
-            max_tokens=asked.max_tokens, ignore_eos=True, detokenize=False, structured_outputs=constraint
+            max_tokens=asked.max_tokens,
+            ignore_eos=True,
+            detokenize=False,
+            structured_outputs=constraint,
+            extra_args={"kv_transfer_params": promise(asked.external_tokens, asked.lost_block)},
         ),
         pooling_params=None,
         arrival_time=asked.arrival,

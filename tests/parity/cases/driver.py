@@ -39,15 +39,17 @@ class Case:
 
     def add(
         self, *, prio: int = 0, arr: float | None = None, image: tuple[int, int] | None = None, lora: int | None = None,
-        grammar: bool = False, resumable: bool = False, prompt_of: str | None = None, **requests: tuple[int, int],
+        grammar: bool = False, resumable: bool = False, prompt_of: str | None = None, external: int = 0,
+        lost_block: int | None = None, **requests: tuple[int, int],
     ) -> None:  # fmt: skip
         """Add requests as `name=(prompt tokens, max_tokens)`, in that order; the options hold for each of them."""
         for name, (num_prompt_tokens, max_tokens) in requests.items():
             self._arrivals += 1
             arrival = float(self._arrivals) if arr is None else arr
             asked = Asked(
-                name, num_prompt_tokens, max_tokens, arrival, prio, prompt_of, image, lora, grammar, resumable
-            )
+                name, num_prompt_tokens, max_tokens, arrival, prio, prompt_of, image, lora, grammar, resumable,
+                external, lost_block,
+            )  # fmt: skip
             self._on_both(lambda arm, asked=asked: arm.add(asked))
 
     def abort(self, names: str) -> None:
@@ -73,15 +75,14 @@ class Case:
         self._on_both(lambda arm: arm.reset_prefix_cache())
 
     def schedule(
-        self, tokens: str, *, throttle: bool = False, accept: Mapping[str, int] | None = None,
-        bad_block: tuple[str, int] | None = None, **expected: Shown,
-    ) -> None:  # fmt: skip
+        self, tokens: str, *, throttle: bool = False, accept: Mapping[str, int] | None = None, **expected: Shown
+    ) -> None:
         """One `schedule()`, with nobody preempted unless PRE says so.
 
-        `accept` says how many drafts the model will take, `bad_block` which block of whom was never loaded.
+        `accept` says how many drafts the model will take.
         """
         self.num_steps += 1
-        decided = self._on_both(lambda arm: arm.schedule(throttle=throttle, accept=accept or {}, bad_block=bad_block))
+        decided = self._on_both(lambda arm: arm.schedule(throttle=throttle, accept=accept or {}))
         self._check(decided, {"tokens": tokens, "PRE": "", **expected})
 
     def update(self, out: str | None = None) -> None:
@@ -116,7 +117,7 @@ class Case:
         while self._arms[0].scheduler.has_unfinished_requests():
             assert self.num_steps <= by, f"not done by step {by}"
             self.num_steps += 1
-            decided = self._on_both(lambda arm: arm.schedule(throttle=False, accept={}, bad_block=None))
+            decided = self._on_both(lambda arm: arm.schedule(throttle=False, accept={}))
             last = self.num_steps if decided["num_scheduled_tokens"] else last
             self.update()
         assert last == by, f"done by step {last}, expected {by}"

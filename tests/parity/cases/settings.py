@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
-
-from vllm.config import KVTransferConfig, SpeculativeConfig
-from vllm.config.lora import LoRAConfig
-from vllm.v1.core.encoder_cache_manager import EncoderCacheManager
 
 from bench.engine import adapter
 from bench.engine.shape import MODELS, EngineShape
-
-from . import connector
 
 BLOCK_SIZE = 4
 
@@ -34,8 +28,7 @@ class Settings:
     encoder_budget: int = 0
     encoder_cache: int = 0
     max_loras: int = 0
-    kv_load_failure_policy: str | None = None
-    offers: dict[str, int] = field(default_factory=dict)
+    kv_load_failure_policy: str = ""
 
     @property
     def shape(self) -> EngineShape:
@@ -53,6 +46,11 @@ class Settings:
             watermark=0.0,
             long_prefill_token_threshold=self.threshold,
             log_stats=False,
+            max_loras=self.max_loras,
+            num_speculative_tokens=self.num_drafts,
+            max_num_encoder_input_tokens=self.encoder_budget,
+            encoder_cache_size=self.encoder_cache,
+            kv_load_failure_policy=self.kv_load_failure_policy,
         )
 
 
@@ -60,24 +58,6 @@ def make_config(settings: Settings) -> Any:
     """vLLM's configuration, with what the engine shape has no words for."""
     config = adapter.make_vllm_config(settings.shape)
     config.scheduler_config.max_num_active_seqs = settings.max_num_active_seqs
-    if settings.num_drafts:
-        config.speculative_config = SpeculativeConfig(
-            method="ngram",
-            num_speculative_tokens=settings.num_drafts,
-            prompt_lookup_max=1,
-            target_model_config=config.model_config,
-            target_parallel_config=config.parallel_config,
-        )
-    if settings.max_loras:
-        config.lora_config = LoRAConfig(max_loras=settings.max_loras)
-    if settings.kv_load_failure_policy is not None:
-        config.kv_transfer_config = KVTransferConfig(
-            kv_connector=connector.PromisingConnector.__name__,
-            kv_connector_module_path=connector.__name__,
-            kv_role="kv_both",
-            kv_load_failure_policy=settings.kv_load_failure_policy,
-            kv_connector_extra_config={"offers": settings.offers},
-        )
     return config
 
 
@@ -86,7 +66,4 @@ def make_scheduler(scheduler_class: type, settings: Settings, grammars: Any) -> 
     scheduler = adapter.make_scheduler(scheduler_class, make_config(settings), settings.shape)
     scheduler.use_v2_model_runner = False
     scheduler.structured_output_manager = grammars
-    # A text model has no encoder; the budget and the cache are real, the model behind them is not.
-    scheduler.max_num_encoder_input_tokens = settings.encoder_budget
-    scheduler.encoder_cache_manager = EncoderCacheManager(cache_size=settings.encoder_cache)
     return scheduler

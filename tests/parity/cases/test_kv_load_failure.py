@@ -7,11 +7,11 @@ from .driver import Case
 
 
 def _with_a_bad_block(start: Start, policy: str) -> Case:
-    case = start(prefix_caching=True, kv_load_failure_policy=policy, offers={"A": 12})
-    case.add(A=(16, 4))
+    case = start(prefix_caching=True, kv_load_failure_policy=policy)
+    case.add(A=(16, 4), external=12, lost_block=1)
     case.add(B=(16, 4), prompt_of="A")
     case.add(Z=(4, 4))
-    case.schedule("A:4 B:4 Z:4", bad_block=("A", 1))
+    case.schedule("A:4 B:4 Z:4")
     return case
 
 
