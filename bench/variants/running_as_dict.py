@@ -32,6 +32,7 @@ from bench.variants.syntax import block, code, descendants, line, names_in, only
 from bench.variants.uses import RUNNING, UseKind, Uses, find_uses
 
 UNCHANGED = {UseKind.LENGTH, UseKind.TRUTH, UseKind.ITERATION, UseKind.PASSED}
+_ORDER = cst.EmptyLine(comment=cst.Comment("# A set in order of admission: the values are not used."))
 _LOOP_NAMES = ("req", "stopped_req", "removed_req")
 
 
@@ -126,6 +127,8 @@ class _RunningAsDict(cst.CSTTransformer):
     ) -> cst.BaseStatement | cst.FlattenSentinel[cst.BaseStatement]:
         for node in m.findall(original_node, RUNNING):
             kind = self.uses.get(node)
+            if kind is UseKind.INIT:
+                return updated_node.with_changes(leading_lines=[*updated_node.leading_lines, _ORDER])
             if kind is UseKind.POP:
                 return self._pop(node, updated_node)
             if kind is UseKind.REMOVE:

@@ -29,8 +29,8 @@ FEATURED = {  # faults that a trace with adapters, sessions, images, KV loads or
     "bad-blocks-backwards": "lost-on-the-way fcfs",
     "running-loras-lost": "lora-mix fcfs",
     "session-kept": "streaming-sessions fcfs",
-    "reset-from-front": "random 0",
-    "reset-keeps-running": "random 0",
+    "reset-from-front": "random 4",
+    "reset-keeps-running": "random 4",
 }
 
 
@@ -48,7 +48,7 @@ def test_a_fault_is_found(name: str) -> None:
 
 @pytest.mark.parametrize("name", FEATURED)
 def test_a_fault_that_few_traces_reach_is_found(name: str) -> None:
-    hunted = hunt(MUTANTS[name], {FEATURED[name]: hunting_ground(1)[FEATURED[name]]})
+    hunted = hunt(MUTANTS[name], {FEATURED[name]: hunting_ground(5)[FEATURED[name]]})
     assert hunted.proof is not None
     assert hunted.is_right
 

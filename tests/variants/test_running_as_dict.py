@@ -19,7 +19,6 @@ def rewritten(*lines: str) -> list[str]:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("self.running: list[Request] = []", "self.running: dict[Request, None] = {}"),
         ("self.running.append(request)", "self.running[request] = None"),
         ("name = self.running[0].request_id", "name = next(iter(self.running)).request_id"),
         ("victim = self.running[-1]", "victim = next(reversed(self.running))"),
@@ -29,6 +28,14 @@ def rewritten(*lines: str) -> list[str]:
 )
 def test_one_use_is_rewritten(before: str, after: str) -> None:
     assert rewritten(before) == [after]
+
+
+def test_the_queue_is_an_insertion_ordered_set_and_says_so() -> None:
+    assert rewritten("# Running.", "self.running: list[Request] = []") == [
+        "# Running.",
+        "# A set in order of admission: the values are not used.",
+        "self.running: dict[Request, None] = {}",
+    ]
 
 
 @pytest.mark.parametrize(
