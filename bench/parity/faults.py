@@ -26,13 +26,15 @@ class Mutant:
     harmless: bool = False
 
 
-_TAKE_TAIL = "preempted_req = self.running.popitem()[0]\nrunning_iter = None"
+_RESTART = "unvisited = itertools.islice(self.running, req_index + 1, None)"
+_POP_TAIL = "preempted_req = self.running.popitem()[0]"
+_TAKE_TAIL = f"{_POP_TAIL}\n{_RESTART}"
 _PEEK = "preempted_req = next(reversed(self.running))"
 _MAX = "preempted_req = max(\n    self.running,\n    key=lambda r: (r.priority, r.arrival_time),\n)"
 _SHIFT = "if preempted_req in itertools.islice(self.running, req_index):\n    req_index -= 1"
-_DELETE = "del self.running[preempted_req]\nrunning_iter = None"
-_START = "running_iter = itertools.islice(self.running, req_index, None)"
-_WALK = "while req_index < len(self.running) and token_budget > 0:"
+_DELETE = f"del self.running[preempted_req]\n{_RESTART}"
+_START = "unvisited = iter(self.running)"
+_WALK = "while token_budget > 0 and (request := next(unvisited, None)) is not None:"
 _OWN = "if preempted_req == request:"
 _ADMIT = "self.running[request] = None"
 _STOPPED = "for req in stopped_running_reqs:\n    self.running.pop(req, None)"
@@ -59,23 +61,29 @@ def _one(name: str, fault: str, before: str, after: str = "") -> Mutant:
     return Mutant(name, fault, (Edit(before, after),))
 
 
+def _restarts(name: str, change: str, restart: str, *, harmless: bool = False) -> Mutant:
+    """One that goes on in another way after an eviction, under both policies."""
+    edits = tuple(Edit(before, before.replace(_RESTART, restart)) for before in (_TAKE_TAIL, _DELETE))
+    return Mutant(name, change, edits, harmless=harmless)
+
+
 def _harmless(name: str, change: str, before: str, after: str) -> Mutant:
     return Mutant(name, change, (Edit(before, after),), harmless=True)
 
 
 _VICTIMS = (
-    _one("victim-kept", "FCFS victim is looked at and stays in RUNNING", _TAKE_TAIL, "running_iter = None"),
+    _one("victim-kept", "FCFS victim is looked at and stays in RUNNING", _TAKE_TAIL, _RESTART),
     _one(
         "victim-from-head",
         "FCFS victim is the first key",
         _TAKE_TAIL,
-        "preempted_req = next(iter(self.running))\ndel self.running[preempted_req]\nrunning_iter = None",
+        f"preempted_req = next(iter(self.running))\n{_DELETE}",
     ),
     _one(
         "victim-before-last",
         "FCFS victim is the last but one",
         _TAKE_TAIL,
-        "preempted_req = [*self.running][-2:][0]\ndel self.running[preempted_req]\nrunning_iter = None",
+        f"preempted_req = [*self.running][-2:][0]\n{_DELETE}",
     ),
     _one(
         "victim-never-requester",
@@ -99,7 +107,7 @@ _VICTIMS = (
     _one("priority-no-arrival", "PRIORITY ties go to the first", _MAX, _MAX.replace(", r.arrival_time", ", 0")),
     _one("priority-early-arrival", "PRIORITY ties go to the oldest", _MAX, _MAX.replace("r.arr", "-r.arr")),
     _one("priority-arrival-only", "PRIORITY victim is the youngest", _MAX, _MAX.replace("r.priority, ", "")),
-    _one("priority-kept", "PRIORITY victim stays in RUNNING", _DELETE, "running_iter = None"),
+    _one("priority-kept", "PRIORITY victim stays in RUNNING", _DELETE, _RESTART),
     _one("own-victim-missed", "a requester that was its own victim goes on", _OWN, "if False:"),
     _one("own-victim-always", "any victim ends the walk", _OWN, "if True:"),
     _one(
@@ -146,7 +154,7 @@ _ROLLBACKS = (
 )
 
 _WALKS = (
-    _one("iterator-kept-fcfs", "the iterator outlives a FCFS eviction", _TAKE_TAIL, _TAKE_TAIL.splitlines()[0]),
+    _one("iterator-kept-fcfs", "the iterator outlives a FCFS eviction", _TAKE_TAIL, _POP_TAIL),
     _one("iterator-kept-priority", "the iterator outlives a PRIORITY eviction", _DELETE, _DELETE.splitlines()[0]),
     _one("cursor-not-shifted", "the cursor stays after an earlier one left", _SHIFT),
     _one("cursor-always-shifted", "the cursor moves for any victim", _SHIFT, "req_index -= 1"),
@@ -165,23 +173,29 @@ _WALKS = (
         _SHIFT,
         _SHIFT.replace("req_index)", "max(0, req_index - 1))"),
     ),
-    _one("restart-late", "a new iterator skips one", _START, _START.replace("req_index,", "req_index + 1,")),
-    _one("restart-at-head", "a new iterator begins at the head", _START, _START.replace("req_index,", "0,")),
+    _restarts("restart-late", "a new iterator skips one", _RESTART.replace("+ 1", "+ 2")),
+    _restarts("restart-early", "a new iterator begins at the current request", _RESTART.replace(" + 1", "")),
+    _restarts("restart-at-head", "a new iterator begins at the head", _RESTART.replace("req_index + 1", "0")),
     Mutant(
         "snapshot",
         "the walk visits a snapshot of RUNNING, its victims too",
         (
-            Edit("running_iter: Iterator[Request] | None = None", "running_iter = iter([*self.running])"),
-            Edit(_TAKE_TAIL, _TAKE_TAIL.splitlines()[0]),
+            Edit(_START, "unvisited = iter([*self.running])"),
+            Edit(_TAKE_TAIL, _POP_TAIL),
             Edit(_DELETE, _DELETE.splitlines()[0]),
         ),
     ),
-    _one("walk-stops-early", "the last of RUNNING is not visited", _WALK, _WALK.replace("running)", "running) - 1")),
+    _one(
+        "walk-stops-early",
+        "the last of RUNNING is not visited",
+        _WALK,
+        _WALK.replace("while ", "while req_index < len(self.running) - 1 and "),
+    ),
     _one(
         "walk-backwards",
         "the walk begins at the tail",
         _START,
-        _START.replace("self.running", "[*reversed(self.running)]"),
+        "unvisited = reversed(self.running)",
     ),
     _one(
         "final-step-ends-walk", "a request past its last token ends the walk", _FINAL_STEP, f"{_FINAL_COMMENT}\nbreak"
@@ -313,11 +327,11 @@ _REMOVALS = (
 )
 
 _HARMLESS = (
-    _harmless(
+    _restarts(
         "control-iterate-a-copy",
         "the rest of the walk is copied at each restart",
-        _START,
-        "running_iter = iter([*self.running][req_index:])",
+        "unvisited = iter([*self.running][req_index + 1 :])",
+        harmless=True,
     ),
     _harmless(
         "control-strict-stop",

@@ -24,25 +24,6 @@ def without_import(module: cst.Module, name: str) -> cst.Module:
     return module.visit(Remove())
 
 
-def with_import(module: cst.Module, source: str, name: str) -> cst.Module:
-    """`module` with `name` added to its `from {source} import` line, names in order; unchanged where there is none."""
-
-    class Add(cst.CSTTransformer):
-        def leave_ImportFrom(self, original_node: cst.ImportFrom, updated_node: cst.ImportFrom) -> cst.ImportFrom:
-            if updated_node.module is None or cst.Module([]).code_for_node(updated_node.module) != source:
-                return updated_node
-            if isinstance(updated_node.names, cst.ImportStar):
-                return updated_node
-            names = {
-                alias.evaluated_name: alias.with_changes(comma=cst.MaybeSentinel.DEFAULT)
-                for alias in updated_node.names
-            }
-            names.setdefault(name, cst.ImportAlias(cst.Name(name)))
-            return updated_node.with_changes(names=[names[key] for key in sorted(names)])
-
-    return module.visit(Add())
-
-
 def with_module(module: cst.Module, name: str) -> cst.Module:
     """`module` with `import {name}` among its plain imports, names in order; unchanged where it is imported already."""
     imported = [alias for line in m.findall(module, m.Import()) for alias in cst.ensure_type(line, cst.Import).names]

@@ -2,7 +2,7 @@
 
 | use | before | after |
 |---|---|---|
-| walk by position | `request = self.running[i]` | `request = next(running_iter)` |
+| walk by position | `request = self.running[i]` | `(request := next(unvisited, None)) is not None` |
 | head peek | `self.running[0]` | `next(iter(self.running))` |
 | tail peek | `self.running[-1]` | `next(reversed(self.running))` |
 | pop | `self.running.pop()` | `self.running.popitem()[0]` |
@@ -25,10 +25,17 @@ import libcst.matchers as m
 from libcst.metadata import MetadataWrapper
 
 from bench.errors import VariantError
-from bench.variants.imports import with_import, with_module, without_import
-from bench.variants.running_walk import ADVANCE, DROP, removal_by_key, removed_by_index, walk_cursor, with_iterator
+from bench.variants.imports import with_module, without_import
+from bench.variants.running_walk import (
+    ITERATOR,
+    removal_by_key,
+    removed_by_index,
+    restarted,
+    walk_cursor,
+    with_iterator,
+)
 from bench.variants.survivors import remove_stopped
-from bench.variants.syntax import block, code, descendants, line, names_in, only_call, unused_name
+from bench.variants.syntax import block, body_of, code, descendants, line, names_in, only_call, unused_name
 from bench.variants.uses import RUNNING, UseKind, Uses, find_uses
 
 UNCHANGED = {UseKind.LENGTH, UseKind.TRUTH, UseKind.ITERATION, UseKind.PASSED}
@@ -77,7 +84,13 @@ class _RunningAsDict(cst.CSTTransformer):
         self, original_node: cst.While, updated_node: cst.While
     ) -> cst.While | cst.FlattenSentinel[cst.BaseStatement]:
         cursor = self.cursors.pop()
-        return updated_node if cursor is None else with_iterator(updated_node, cursor)
+        if cursor is None:
+            return updated_node
+        walk = with_iterator(updated_node, cursor, self.file)
+        read = {UseKind.POSITION, UseKind.LENGTH}
+        head = (original_node.test, body_of(original_node).body[0])
+        self.done.update(n for part in head for n in descendants(part) if self.uses.get(n) in read)
+        return walk
 
     def leave_Subscript(self, original_node: cst.Subscript, updated_node: cst.Subscript) -> cst.BaseExpression:
         kind = self.uses.get(original_node.value)
@@ -85,8 +98,6 @@ class _RunningAsDict(cst.CSTTransformer):
             return self._did(original_node.value, "next(iter(self.running))")
         if kind is UseKind.TAIL:
             return self._did(original_node.value, "next(reversed(self.running))")
-        if kind is UseKind.POSITION and self.cursors and self.cursors[-1] is not None:
-            return self._did(original_node.value, ADVANCE)
         return updated_node
 
     def leave_IndentedBlock(
@@ -145,13 +156,13 @@ class _RunningAsDict(cst.CSTTransformer):
         popped = cst.ensure_type(
             m.replace(pop, call, cst.parse_expression("self.running.popitem()[0]")), cst.SimpleStatementLine
         )
-        return cst.FlattenSentinel([popped, *self._drop_iterator()])
+        return cst.FlattenSentinel([popped, *self._restart()])
 
     def _remove(self, node: cst.CSTNode, remove: cst.SimpleStatementLine) -> cst.FlattenSentinel[cst.BaseStatement]:
         self.done.add(node)
         removed = code(only_call(remove).args[0].value)
         deletion = line(f"del self.running[{removed}]").with_changes(leading_lines=remove.leading_lines)
-        return cst.FlattenSentinel([deletion, *self._drop_iterator()])
+        return cst.FlattenSentinel([deletion, *self._restart()])
 
     def _append(self, node: cst.CSTNode, append: cst.SimpleStatementLine) -> cst.SimpleStatementLine:
         self.done.add(node)
@@ -166,8 +177,8 @@ class _RunningAsDict(cst.CSTTransformer):
         loop = block(f"for {name} in {several}:\n    self.running.pop({name}, None)\n")
         return loop.with_changes(leading_lines=removal.leading_lines)
 
-    def _drop_iterator(self) -> list[cst.BaseStatement]:
-        return [] if self._cursor is None else [line(DROP)]
+    def _restart(self) -> list[cst.BaseStatement]:
+        return [] if self._cursor is None else [restarted(self._cursor)]
 
     # ---- names and imports ------------------------------------------------------------------------------------
 
@@ -182,8 +193,8 @@ class _RunningAsDict(cst.CSTTransformer):
         module = updated_node
         if self.removes_several and not m.findall(module, m.Call(func=m.Name("remove_all"))):
             module = without_import(module, "remove_all")
-        if "running_iter" in names_in(module):
-            module = with_module(with_import(module, "collections.abc", "Iterator"), "itertools")
+        if ITERATOR in names_in(module):
+            module = with_module(module, "itertools")
         return module
 
     def _did(self, node: cst.CSTNode, expression: str) -> cst.BaseExpression:

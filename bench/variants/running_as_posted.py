@@ -19,19 +19,15 @@ import libcst.matchers as m
 
 from bench.errors import VariantError
 from bench.variants import running_as_dict
-from bench.variants.imports import without_import
+from bench.variants.running_walk import ITERATOR
 from bench.variants.source import SCHEDULER
+from bench.variants.syntax import code
 from bench.variants.uses import RUNNING
 
-_ITER = m.Name("running_iter")
-_LENGTH = m.Comparison(
-    left=m.Name(), comparisons=[m.ComparisonTarget(m.LessThan(), m.Call(m.Name("len"), [m.Arg(RUNNING)]))]
-)
-_WALK = m.While(test=m.BooleanOperation(left=_LENGTH, operator=m.And()))
-_DROP_ITERATOR = m.SimpleStatementLine([m.Assign([m.AssignTarget(_ITER)], m.Name("None"))])
-_START_ITERATOR = m.SimpleStatementLine([m.AnnAssign(target=_ITER)])
-_RESTART = m.If(test=m.Comparison(left=_ITER))
-_ADVANCE = m.SimpleStatementLine([m.Assign(value=m.Call(m.Name("next"), [m.Arg(_ITER)]))])
+_ITER = m.Name(ITERATOR)
+_WALK = m.While(test=m.BooleanOperation(operator=m.And(), right=m.Comparison(left=m.NamedExpr())))
+_START = m.SimpleStatementLine([m.Assign([m.AssignTarget(_ITER)], m.Call(m.Name("iter")))])
+_RESTART = m.SimpleStatementLine([m.Assign([m.AssignTarget(_ITER)], m.Call(m.Attribute(attr=m.Name("islice"))))])
 _SHIFT = m.If(test=m.Comparison(comparisons=[m.ComparisonTarget(m.In(), m.Call(args=[m.Arg(RUNNING), m.Arg()]))]))
 _DELETE = m.SimpleStatementLine([m.Del(m.Subscript(value=RUNNING))])
 _POP_TAIL = m.SimpleStatementLine([m.Assign(value=m.Subscript(value=m.Call(m.Attribute(RUNNING, m.Name("popitem")))))])
@@ -48,7 +44,7 @@ def rewrite(text: str, file: str) -> str:
     if file != SCHEDULER:
         return text
     posted = _AsPosted()
-    module = without_import(cst.parse_module(text).visit(posted), "Iterator")
+    module = cst.parse_module(text).visit(posted)
     if posted.done != _EXPECTED:
         raise VariantError(f"{file}: places for the posted logic: found {posted.done}, expected {_EXPECTED}")
     return module.code
@@ -67,12 +63,10 @@ class _AsPosted(cst.CSTTransformer):
         if not m.matches(updated_node, _WALK):
             return updated_node
         self.done["walk"] += 1
-        test = cst.ensure_type(updated_node.test, cst.BooleanOperation)
-        cursor = cst.ensure_type(cst.ensure_type(test.left, cst.Comparison).left, cst.Name).value
-        budget = cst.Module([]).code_for_node(test.right)
-        stop = cst.parse_statement(f"if not ({cursor} < num_live and {budget}):\n    break\n")
+        budget = code(cst.ensure_type(updated_node.test, cst.BooleanOperation).left)
+        stop = cst.parse_statement(f"if not (req_index < num_live and {budget}):\n    break\n")
         body = cst.ensure_type(updated_node.body, cst.IndentedBlock)
-        body = body.with_changes(body=[stop, *_without(body.body, _RESTART, _ADVANCE)])
+        body = body.with_changes(body=[stop, *body.body])
         loop = cst.For(cst.Name("request"), cst.parse_expression("self.running"), body)
         trim = cst.parse_statement("while len(self.running) > num_live:\n    self.running.popitem()\n")
         return cst.FlattenSentinel([cst.parse_statement("num_live = len(self.running)"), loop, trim])
@@ -80,10 +74,10 @@ class _AsPosted(cst.CSTTransformer):
     def leave_IndentedBlock(  # noqa: N802
         self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
     ) -> cst.IndentedBlock:
-        body = _without(updated_node.body, _START_ITERATOR)
-        if any(m.matches(statement, _DROP_ITERATOR) for statement in body):
+        body = _without(updated_node.body, _START)
+        if any(m.matches(statement, _RESTART) for statement in body):
             self.done["victim"] += 1
-            kept = _without(body, _SHIFT, _DELETE, _POP_TAIL, _DROP_ITERATOR)
+            kept = _without(body, _SHIFT, _DELETE, _POP_TAIL, _RESTART)
             body = [cst.parse_statement("num_live += 1"), *kept]
         return updated_node.with_changes(body=body)
 
@@ -100,7 +94,7 @@ class _AsPosted(cst.CSTTransformer):
             return updated_node
         self.done["stopped"] += 1
         call = cst.ensure_type(cst.ensure_type(updated_node.body[0], cst.Expr).value, cst.Call)
-        return cst.parse_statement(f"del self.running[{cst.Module([]).code_for_node(call.args[0].value)}]")
+        return cst.parse_statement(f"del self.running[{code(call.args[0].value)}]")
 
 
 def _without(body: Sequence[cst.BaseStatement], *left_out: m.BaseMatcherNode) -> list[cst.BaseStatement]:

@@ -1,9 +1,9 @@
 """The walk over RUNNING by position: how it is recognised, and how it goes over a dict.
 
 The walk keeps its cursor. A dict may not change while it is iterated over, so every removal inside the walk
-drops the iterator, and the loop head makes a new one behind the requests that were already visited: no
-snapshot of the queue, and no look-up by hash where the position walk had none. This is right as long as each
-turn of the loop moves the cursor by one or removes something; the step-by-step proof holds that.
+goes on with a new iterator behind the current request: no snapshot of the queue, no look-up by hash where the
+position walk had none, and one call a request where it had two and an index. This is right as long as each
+turn of the loop moves the cursor by one or ends the walk; the step-by-step proof holds that.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ import libcst.matchers as m
 from bench.errors import VariantError
 from bench.variants.syntax import block, body_of, code, line, only_call
 
-ADVANCE = "next(running_iter)"
-DROP = "running_iter = None"
+ITERATOR = "unvisited"
+_WHY = (
+    cst.EmptyLine(comment=cst.Comment("# A preemption changes the dict and so ends the iteration, which then goes on")),
+    cst.EmptyLine(comment=cst.Comment("# behind the current request.")),
+)
 _LESS = m.Comparison(left=m.Name(), comparisons=[m.ComparisonTarget(operator=m.LessThan())])
 _POSITION = m.Subscript(value=m.Attribute(attr=m.Name("running")), slice=[m.SubscriptElement(m.Index(m.Name()))])
 
@@ -34,18 +37,26 @@ def walk_cursor(loop: cst.While) -> str | None:
     return None
 
 
-def with_iterator(loop: cst.While, cursor: str) -> cst.FlattenSentinel[cst.BaseStatement]:
-    """`loop` over an iterator that its head makes anew where a removal has dropped it."""
-    restart = block(
-        "if running_iter is None:\n"
-        "    # Go on behind the requests already visited: a preemption changes\n"
-        "    # the dict, which ends every iteration over it.\n"
-        f"    running_iter = itertools.islice(self.running, {cursor}, None)\n"
+def with_iterator(loop: cst.While, cursor: str, file: str) -> cst.FlattenSentinel[cst.BaseStatement]:
+    """`loop` over an iterator, until that ends; raises VariantError where it does not begin by reading a request."""
+    first, *rest = body_of(loop).body
+    name, read, _ = code(first.with_changes(leading_lines=[])).partition(f" = self.running[{cursor}]\n")
+    if not (read and name.isidentifier()):
+        raise VariantError(f"{file}: a walk over RUNNING begins with {code(first)[:120]!r}, expected one assignment")
+    tests = [code(part) for part in _conjuncts(loop.test) if code(part) != f"{cursor} < len(self.running)"]
+    tests.append(f"({name} := next({ITERATOR}, None)) is not None")
+    walk = loop.with_changes(
+        test=cst.parse_expression(" and ".join(tests)),
+        body=body_of(loop).with_changes(body=rest),
+        leading_lines=[],
     )
-    body = body_of(loop)
-    walk = loop.with_changes(body=body.with_changes(body=[restart, *body.body]), leading_lines=[])
-    start = line("running_iter: Iterator[Request] | None = None").with_changes(leading_lines=loop.leading_lines)
+    start = line(f"{ITERATOR} = iter(self.running)").with_changes(leading_lines=[*loop.leading_lines, *_WHY])
     return cst.FlattenSentinel([start, walk])
+
+
+def restarted(cursor: str) -> cst.SimpleStatementLine:
+    """What goes on behind the current request when the dict has changed."""
+    return line(f"{ITERATOR} = itertools.islice(self.running, {cursor} + 1, None)")
 
 
 def removed_by_index(statements: Sequence[cst.BaseStatement], cursor: str | None, file: str) -> str:
@@ -64,5 +75,11 @@ def removal_by_key(victim: str, cursor: str) -> list[cst.BaseStatement]:
     return [
         block(f"if {victim} in itertools.islice(self.running, {cursor}):\n    {cursor} -= 1\n"),
         line(f"del self.running[{victim}]"),
-        line(DROP),
+        restarted(cursor),
     ]
+
+
+def _conjuncts(test: cst.BaseExpression) -> list[cst.BaseExpression]:
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return [*_conjuncts(test.left), *_conjuncts(test.right)]
+    return [test]

@@ -4,14 +4,7 @@ import libcst as cst
 import pytest
 
 from bench.errors import VariantError
-from bench.variants.imports import with_import, with_module, without_import
-
-
-def test_a_name_is_added_in_order_and_only_once() -> None:
-    module = cst.parse_module("from a import y\nfrom b import (\n    n,\n    z,\n)\n")
-    assert with_import(module, "a", "x").code.startswith("from a import x, y\n")
-    assert with_import(module, "a", "y").code == module.code
-    assert with_import(module, "c", "x").code == module.code
+from bench.variants.imports import with_module, without_import
 
 
 def test_a_name_is_taken_away_and_its_line_stays() -> None:

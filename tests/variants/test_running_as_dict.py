@@ -66,7 +66,7 @@ def test_the_loop_variable_takes_no_name_that_the_method_uses() -> None:
     assert lines[1] == "for stopped_req in stopped:"
 
 
-def test_the_walk_keeps_its_cursor_and_a_removal_drops_the_iterator() -> None:
+def test_the_walk_keeps_its_cursor_and_goes_on_behind_the_current_request_after_a_removal() -> None:
     assert rewritten(
         "i = 0",
         "while i < len(self.running) and budget > 0:",
@@ -75,15 +75,12 @@ def test_the_walk_keeps_its_cursor_and_a_removal_drops_the_iterator() -> None:
         "    i += 1",
     ) == [
         "i = 0",
-        "running_iter: Iterator[Request] | None = None",
-        "while i < len(self.running) and budget > 0:",
-        "    if running_iter is None:",
-        "        # Go on behind the requests already visited: a preemption changes",
-        "        # the dict, which ends every iteration over it.",
-        "        running_iter = itertools.islice(self.running, i, None)",
-        "    request = next(running_iter)",
+        "# A preemption changes the dict and so ends the iteration, which then goes on",
+        "# behind the current request.",
+        "unvisited = iter(self.running)",
+        "while budget > 0 and (request := next(unvisited, None)) is not None:",
         "    victim = self.running.popitem()[0]",
-        "    running_iter = None",
+        "    unvisited = itertools.islice(self.running, i + 1, None)",
         "    i += 1",
     ]
 
@@ -97,15 +94,17 @@ def test_index_delete_and_shift_become_one_look_among_the_visited() -> None:
         "    if place < i:",
         "        i -= 1",
     )
-    assert lines[7:] == [
+    assert lines[2:] == [
+        "unvisited = iter(self.running)",
+        "while (request := next(unvisited, None)) is not None:",
         "    if victim in itertools.islice(self.running, i):",
         "        i -= 1",
         "    del self.running[victim]",
-        "    running_iter = None",
+        "    unvisited = itertools.islice(self.running, i + 1, None)",
     ]
 
 
-def test_a_pop_outside_the_walk_drops_no_iterator() -> None:
+def test_a_pop_outside_the_walk_touches_no_iterator() -> None:
     assert rewritten("while self.running:", "    request = self.running.pop()") == [
         "while self.running:",
         "    request = self.running.popitem()[0]",
@@ -125,6 +124,7 @@ def test_a_pop_outside_the_walk_drops_no_iterator() -> None:
             "    del self.running[q]",
         ),
         ("del self.running[place]",),
+        ("while i < len(self.running):", "    name = self.running[i].request_id"),  # no plain reading
     ],
 )
 def test_a_known_use_in_an_unknown_place_is_refused(lines: tuple[str, ...]) -> None:
@@ -153,9 +153,9 @@ def test_the_walk_imports_what_it_needs_and_what_is_there_stays_once() -> None:
     walk = "class S:\n    def f(self):\n        while i < len(self.running):\n            r = self.running[i]\n"
     head = "from collections.abc import Iterable\n\n\n"
     after = running_as_dict.rewrite(f"import time\n{head}{walk}", "s.py")
-    assert after.startswith("import itertools\nimport time\nfrom collections.abc import Iterable, Iterator\n")
+    assert after.startswith("import itertools\nimport time\nfrom collections.abc import Iterable\n")
     after = running_as_dict.rewrite(f"import itertools\nimport time\n{head}{walk}", "s.py")
-    assert after.startswith("import itertools\nimport time\nfrom collections.abc import Iterable, Iterator\n")
+    assert after.startswith("import itertools\nimport time\nfrom collections.abc import Iterable\n")
     with pytest.raises(VariantError, match="no plain import"):
         running_as_dict.rewrite(head + walk, "s.py")
 
@@ -179,7 +179,7 @@ def test_the_rewrite_touches_nothing_but_the_queue() -> None:
     before_lines, after_lines = set(text.splitlines()), set(after.splitlines())
     new = {line.strip() for line in after_lines - before_lines if "running" not in line}
     assert {line for line in new if not line.startswith("#")} == {
-        "from collections.abc import Iterable, Iterator",
+        "while token_budget > 0 and (request := next(unvisited, None)) is not None:",
         "from vllm.v1.core.sched.utils import check_stop",
     }
 
