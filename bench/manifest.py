@@ -74,6 +74,7 @@ class ComparisonRecord(Record):
     steady_last: int = -1
     steps_per_slice: int = 0
     num_slices: int = 0
+    lead_in: int = 0
     pilot_s: float = 0.0
     peak_rss_mib: float = 0.0
     queue_ns_a_step: float | None = None

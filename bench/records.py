@@ -33,7 +33,9 @@ STEPS = (
     *IDENTITY,
     Column("step", "int64", "", "step number in the trace, from 0"),
     Column("fork", "int64", "", "time that the arms were forked and ran the steady phase, from 0; -1: before that"),
-    Column("phase", "string", "", "`admission`, `warmup`, `steady` or `drain`; only steady steps are judged"),
+    Column(
+        "phase", "string", "", "`admission`, `warmup`, `lead-in`, `steady` or `drain`; only steady steps are judged"
+    ),
     Column("slice", "int64", "", "slice that timed this step, from 0; -1 outside the steady phase"),
     Column("cpu_ns", "int64", "ns", "thread CPU time in schedule, update_from_output and finish_requests"),
     Column("schedule_ns", "int64", "ns", "wall time in `schedule()`"),

@@ -17,7 +17,7 @@ from bench.measure import folder
 from bench.measure.engine_facts import write_engine_facts
 from bench.measure.executor import Done, Executor, Share
 from bench.measure.messages import Failure, PairResult, PairTask, ProveResult, ProveTask, Setting, Slicing, Task
-from bench.measure.plan import Cell, check_path, plan_slices, setting_of
+from bench.measure.plan import Cell, check_path, lead_in_of, plan_slices, setting_of
 from bench.measure.probe_cost import measure_probe_costs, probe_cost_tasks
 from bench.measure.progress import Reporter
 from bench.measure.pyperf_files import write_pyperf
@@ -100,7 +100,9 @@ class Campaign:
             return
         try:
             trace = self.cells[comparison.cell].trace
-            slicing = plan_slices(result, trace.steady_running, self.experiment.measure)
+            slicing = plan_slices(
+                result, trace.steady_running, self.experiment.measure, lead_in_of(self.cells[comparison.cell])
+            )
             check_path(result, trace, slicing)
         except BenchError as error:
             self._update(comparison.id, parity=parity)
@@ -112,6 +114,7 @@ class Campaign:
             steady_first=slicing.first,
             steady_last=slicing.last,
             steps_per_slice=slicing.steps_per_slice,
+            lead_in=slicing.lead_in,
             num_slices=slicing.num_slices,
             pilot_s=float(result.field("cpu_ns")[slicing.first : slicing.last + 1].sum() / NS_PER_S),
         )
@@ -149,7 +152,9 @@ class Campaign:
             setting=self._setting(comparison),
             pair=pair,
             seed=int(self._rng(2, index, pair).integers(2**32)),
-            slicing=Slicing(comparison.steady_first, comparison.steps_per_slice, comparison.num_slices),
+            slicing=Slicing(
+                comparison.steady_first, comparison.steps_per_slice, comparison.num_slices, comparison.lead_in
+            ),
             spawn=self._spawns(comparison.tier),
             forks=self.experiment.measure.forks if comparison.tier == "replay" else 0,
         )

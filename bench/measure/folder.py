@@ -91,10 +91,12 @@ def _step_rows(arm: _Arm, identity: Mapping[str, Any], result: PairResult) -> pa
     ahead = np.arange(len(prepared))
     step = np.concatenate([ahead, *(len(prepared) + np.arange(len(rows)) for rows in rounds)])
     fork = np.repeat(np.arange(-1, len(rounds)), [len(prepared), *(len(rows) for rows in rounds)])
-    steady = (step - slicing.first) // slicing.steps_per_slice
-    is_steady = (step >= slicing.first) & (steady < slicing.num_slices)
+    steady, place = np.divmod(step - slicing.first, slicing.steps_per_slice)
+    is_sliced = (step >= slicing.first) & (steady < slicing.num_slices)
+    is_steady = is_sliced & (place >= slicing.lead_in)
     admission_ends = int(np.argmax(readings[:, READING_FIELDS.index("running")])) if len(readings) else 0
-    phase = np.where(is_steady, "steady", np.where(step > admission_ends, "warmup", "admission"))
+    before = np.where(is_sliced, "lead-in", np.where(step > admission_ends, "warmup", "admission"))
+    phase = np.where(is_steady, "steady", before)
     columns = {
         **{name: readings[:, index] for index, name in enumerate(READING_FIELDS)},
         "step": step,
@@ -109,7 +111,8 @@ def _slice_rows(arm: _Arm, identity: Mapping[str, Any], result: PairResult) -> p
     slicing, rounds = result.slicing, arm.record.rounds
     num_steps, num_slices = slicing.steps_per_slice, slicing.num_slices * len(rounds)
     steady = [rows[slicing.first - len(arm.record.prepared) :] for rows in rounds]
-    sums = np.concatenate(steady).reshape(num_slices, num_steps, len(READING_FIELDS)).sum(axis=1)
+    by_slice = np.concatenate(steady).reshape(num_slices, num_steps, len(READING_FIELDS))
+    sums = by_slice[:, slicing.lead_in :].sum(axis=1)
     by_name = {name: sums[:, index] for index, name in enumerate(READING_FIELDS)}
     number = np.arange(num_slices)
     columns = {
@@ -118,8 +121,8 @@ def _slice_rows(arm: _Arm, identity: Mapping[str, Any], result: PairResult) -> p
         "slice": number,
         "fork": number // slicing.num_slices,
         "position": arm.record.positions,
-        "first_step": slicing.first + number % slicing.num_slices * num_steps,
-        "num_steps": np.full(num_slices, num_steps),
+        "first_step": slicing.first + number % slicing.num_slices * num_steps + slicing.lead_in,
+        "num_steps": np.full(num_slices, num_steps - slicing.lead_in),
         **{name: arm.record.interference[:, index] for index, name in enumerate(INTERFERENCE_FIELDS)},
     }
     return table_of(PAIRS, {**identity, **arm.names}, columns, num_slices)

@@ -82,11 +82,15 @@ class ProveResult:
 
 @dataclass(frozen=True)
 class Slicing:
-    """Which steps are timed: `num_slices` slices of `steps_per_slice`, from step `first` on."""
+    """Which steps are timed: `num_slices` slices of `steps_per_slice`, from step `first` on.
+
+    The first `lead_in` steps of each slice are run and not timed.
+    """
 
     first: int
     steps_per_slice: int
     num_slices: int
+    lead_in: int = 0
 
     @property
     def last(self) -> int:

@@ -88,7 +88,16 @@ def setting_of(comparison: ComparisonRecord, cell: Cell, step_time_limit_s: floa
     )
 
 
-def plan_slices(proof: ProveResult, steady_running: int, options: MeasureOptions) -> Slicing:
+def lead_in_of(cell: Cell) -> int:
+    """Steps to run before the timed ones of a slice.
+
+    A model that runs beside the scheduler goes on while its arm waits for the other's slice, and its answer is there
+    when the next one begins: the first step waits for nothing, as no step in a row of steps would.
+    """
+    return 1 if cell.tier == "engine" and cell.shape.async_scheduling else 0
+
+
+def plan_slices(proof: ProveResult, steady_running: int, options: MeasureOptions, lead_in: int = 0) -> Slicing:
     """Slices of the steady phase, from the queue length and the pilot's scheduler time by step.
 
     Steady: from the first to the last step with at least `steady_running` requests running, less the warm-up.
@@ -100,15 +109,16 @@ def plan_slices(proof: ProveResult, steady_running: int, options: MeasureOptions
         raise MeasureError(f"the queue reached {running.max(initial=0)} running, expected at least {steady_running}")
     first = int(full[0]) + options.warmup_steps
     num_steps = int(full[-1]) + 1 - first
-    if num_steps < options.min_slices:
+    if num_steps < options.min_slices * (1 + lead_in):
         raise MeasureError(
-            f"the steady phase has {max(0, num_steps)} steps after warm-up, expected ≥ {options.min_slices}; "
+            f"the steady phase has {max(0, num_steps)} steps after warm-up, "
+            f"expected ≥ {options.min_slices * (1 + lead_in)}; "
             "give the workload more `steps`"
         )
     step_ns = max(1.0, float(np.median(cpu_ns[first : first + num_steps])))
     wanted = int(np.ceil(options.slice_ms * NS_PER_MS / step_ns))
-    steps_per_slice = max(1, min(wanted, num_steps // options.min_slices))
-    return Slicing(first, steps_per_slice, num_steps // steps_per_slice)
+    steps_per_slice = max(1, min(wanted + lead_in, num_steps // options.min_slices))
+    return Slicing(first, steps_per_slice, num_steps // steps_per_slice, lead_in)
 
 
 def check_path(proof: ProveResult, trace: Trace, slicing: Slicing) -> None:

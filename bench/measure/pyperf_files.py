@@ -42,7 +42,7 @@ def _run(pair: dict[str, list[object]], arm: str, comparison: ComparisonRecord, 
     metadata = {
         "name": f"{comparison.cell} {comparison.baseline if arm == ARMS[0] else comparison.candidate}",
         "unit": "second",
-        "loops": comparison.steps_per_slice,
+        "loops": comparison.steps_per_slice - comparison.lead_in,
         "cpu_model_name": str(manifest.host.get("cpu", "")),
         "python_version": manifest.versions.get("python", ""),
         "description": "scheduler CPU time a step",

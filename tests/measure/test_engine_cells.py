@@ -14,6 +14,7 @@ from bench.engine.resolved import VARIANT
 from bench.measure.folder import read_manifest
 from bench.measure.opening import open_campaign
 from bench.options import Experiment
+from bench.units import NS_PER_MS
 
 PARTS = ("schedule", "update", "finish", "grammar", "model", "idle", "input", "output", "other")
 
@@ -36,6 +37,34 @@ def engine_run(tmp_path_factory: pytest.TempPathFactory, small_experiment: Calla
     )
     open_campaign(experiment, run_dir).measure()
     return run_dir
+
+
+@pytest.fixture(scope="module")
+def async_run(tmp_path_factory: pytest.TempPathFactory, small_experiment: Callable[..., Experiment]) -> Path:
+    """Steps that wait for a simulated model which runs beside the scheduler, for much longer than that takes."""
+    run_dir = tmp_path_factory.mktemp("runs") / "async"
+    cell = {"tier": "engine", "workloads": ["steady-decode"], "num_running": [16], "options": {"steps": 24}}
+    sweep = {"async_scheduling": [True], "stand_in_model_ms": [20]}
+    open_campaign(small_experiment(candidates=["dict"], cells=[cell | {"sweep": sweep}]), run_dir).measure()
+    return run_dir
+
+
+def test_a_timed_step_waits_for_its_model_though_that_went_on_between_two_slices(async_run: Path) -> None:
+    slices = pairs_of(async_run)
+    # As long as the model, but for how late the thread that waits is woken; without a lead-in it is half of it.
+    assert (slices["step_ns"] / slices["num_steps"]).median() > 0.75 * 20 * NS_PER_MS
+
+
+def test_the_first_step_of_each_slice_is_run_and_not_timed(async_run: Path) -> None:
+    for path in (async_run / "steps").glob("*.parquet"):
+        steps = pd.read_parquet(path)
+        num_slices = steps["slice"].max() + 1
+        assert (steps["phase"] == "lead-in").sum() == num_slices * 2  # arms
+        assert (steps.loc[steps["phase"] == "lead-in", "slice"] == -1).all()
+        slices = pd.read_parquet(async_run / "pairs" / path.name)
+        steady = steps[steps["phase"] == "steady"].groupby(["arm", "slice"])
+        assert (steady["step"].min() == slices.set_index(["arm", "slice"])["first_step"]).all()
+        assert (steady.size() == slices.set_index(["arm", "slice"])["num_steps"]).all()
 
 
 def pairs_of(run_dir: Path) -> pd.DataFrame:

@@ -75,6 +75,15 @@ def test_short_steps_make_longer_slices_until_there_are_too_few() -> None:
     assert (slicing.steps_per_slice, slicing.num_slices) == (10, 8)
 
 
+def test_a_lead_in_is_one_more_step_of_a_slice() -> None:
+    running = [10] * 40
+    plain, led = (plan_slices(proof(running), 10, MeasureOptions(slice_ms=2.5, warmup_steps=2), n) for n in (0, 1))
+    assert (plain.steps_per_slice, plain.num_slices, plain.lead_in) == (3, 12, 0)
+    assert (led.steps_per_slice, led.num_slices, led.lead_in) == (4, 9, 1)
+    with pytest.raises(MeasureError, match="has 10 steps after warm-up, expected ≥ 16"):
+        plan_slices(proof([10] * 10), 10, MeasureOptions(warmup_steps=0), 1)
+
+
 def test_a_queue_that_never_fills_is_told_with_its_length() -> None:
     with pytest.raises(MeasureError, match="reached 5 running, expected at least 6"):
         plan_slices(proof([1, 5, 5]), 6, MeasureOptions())
