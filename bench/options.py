@@ -58,7 +58,10 @@ class EngineOptions(Section):
         0, ge=0, description="steps between resets of the prefix cache, which preempt all; 0: none; replay tier"
     )
     pause_interval: int = Field(
-        0, ge=0, description="steps from one in which the scheduler is paused to the next; 0: never; replay tier"
+        0,
+        ge=0,
+        description="steps from a pause of one step to the next, from step 0 on, of all and of new requests in turn; "
+        "0: none, or ≥ 2; replay tier",
     )
     log_stats: bool = Field(True, description="scheduler statistics and events, as `vllm serve` keeps them")
     gpu_memory_utilization: float | None = Field(
@@ -68,6 +71,13 @@ class EngineOptions(Section):
     stand_in_model_ms: float | None = Field(
         None, gt=0, le=10_000, description="engine tier: simulate a model step of so many ms; absent: the model runs"
     )
+
+    @field_validator("pause_interval")
+    @classmethod
+    def _pauses_end(cls, value: int) -> int:
+        if value == 1:
+            raise ValueError("1 pauses in every step, and no request would ever be admitted; expected 0 or ≥ 2")
+        return value
 
 
 class CellGroup(Section):

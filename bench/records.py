@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+LEAD_IN = "lead-in"
+"""Phase of a step that is run before the timed ones of its slice."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -36,7 +39,7 @@ STEPS = (
     Column(
         "phase", "string", "", "`admission`, `warmup`, `lead-in`, `steady` or `drain`; only steady steps are judged"
     ),
-    Column("slice", "int64", "", "slice that timed this step, from 0; -1 outside the steady phase"),
+    Column("slice", "int64", "", "slice that timed this step, from 0; -1: none did"),
     Column("cpu_ns", "int64", "ns", "thread CPU time in schedule, update_from_output and finish_requests"),
     Column("schedule_ns", "int64", "ns", "wall time in `schedule()`"),
     Column("update_ns", "int64", "ns", "wall time in `update_from_output()`"),

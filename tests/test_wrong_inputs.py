@@ -176,6 +176,7 @@ EXPERIMENT = {
     "margin of nothing": override("verdict.margin_pct=0", '"verdict.margin_pct" is 0'),
     "unknown policy": override("engine.policy=lifo", "\"engine.policy\" is 'lifo'"),
     "block of nothing": override("engine.block_size=0", '"engine.block_size" is 0'),
+    "pause in every step": override("engine.pause_interval=1", "1 pauses in every step"),
     "cache too small": override("engine.kv_tokens=8", "can never fit"),
     "no such model": override("engine.model=nope", "neither a shipped model nor a folder"),
     "nothing running": override("cells.0.num_running=[0]", "0 is not a possible number of running requests"),

@@ -95,7 +95,7 @@ def make_vllm_config(shape: EngineShape) -> VllmConfig:
         config.kv_transfer_config = KVTransferConfig(
             kv_connector=PromisingConnector.__name__,
             kv_connector_module_path=PromisingConnector.__module__,
-            kv_role="kv_both",
+            kv_role="kv_consumer",
             kv_load_failure_policy=shape.kv_load_failure_policy,
         )
     return config
@@ -116,13 +116,18 @@ def make_scheduler(scheduler_class: type, config: VllmConfig, shape: EngineShape
         log_stats=shape.log_stats,
     )
     if shape.kv_load_failure_policy:
-        # It calls each load that fails an error; here they fail as the trace says.
-        logging.getLogger(scheduler_class.__module__).setLevel(logging.CRITICAL)
+        for base in scheduler_class.__mro__:  # the module whose code it is says so
+            logging.getLogger(base.__module__).addFilter(_is_no_failed_load)
     if shape.encoder_cache_size:
         # A text model has no encoder; the budget and the cache are real, the model behind them is not.
         scheduler.max_num_encoder_input_tokens = shape.max_num_encoder_input_tokens
         scheduler.encoder_cache_manager = EncoderCacheManager(cache_size=shape.encoder_cache_size)
     return scheduler
+
+
+def _is_no_failed_load(record: logging.LogRecord) -> bool:
+    """Loads fail here as the trace says: no reason to warn."""
+    return "KV load failure" not in record.msg
 
 
 def kv_attention(config: VllmConfig) -> FullAttentionSpec:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from bench.errors import RunFolderError
 from bench.manifest import ComparisonRecord, Manifest
 from bench.measure.messages import ARMS, INTERFERENCE_FIELDS, READING_FIELDS, ArmRecord, PairResult
-from bench.records import PAIRS, STEPS, Column
+from bench.records import LEAD_IN, PAIRS, STEPS, Column
 
 MANIFEST = "manifest.json"
 PART = ".part"
@@ -91,11 +91,11 @@ def _step_rows(arm: _Arm, identity: Mapping[str, Any], result: PairResult) -> pa
     ahead = np.arange(len(prepared))
     step = np.concatenate([ahead, *(len(prepared) + np.arange(len(rows)) for rows in rounds)])
     fork = np.repeat(np.arange(-1, len(rounds)), [len(prepared), *(len(rows) for rows in rounds)])
-    steady, place = np.divmod(step - slicing.first, slicing.steps_per_slice)
-    is_sliced = (step >= slicing.first) & (steady < slicing.num_slices)
-    is_steady = is_sliced & (place >= slicing.lead_in)
+    steady = (step - slicing.first) // slicing.steps_per_slice
+    is_sliced = (step >= slicing.first) & (step <= slicing.last)
+    is_steady = slicing.is_timed(step)
     admission_ends = int(np.argmax(readings[:, READING_FIELDS.index("running")])) if len(readings) else 0
-    before = np.where(is_sliced, "lead-in", np.where(step > admission_ends, "warmup", "admission"))
+    before = np.where(is_sliced, LEAD_IN, np.where(step > admission_ends, "warmup", "admission"))
     phase = np.where(is_steady, "steady", before)
     columns = {
         **{name: readings[:, index] for index, name in enumerate(READING_FIELDS)},

@@ -94,8 +94,14 @@ class Slicing:
 
     @property
     def last(self) -> int:
-        """The last step that is timed."""
+        """The last step of the last slice."""
         return self.first + self.num_slices * self.steps_per_slice - 1
+
+    def is_timed(self, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each of these steps is timed, by step number."""
+        place = (steps - self.first) % self.steps_per_slice
+        is_timed: NDArray[np.bool_] = (steps >= self.first) & (steps <= self.last) & (place >= self.lead_in)
+        return is_timed
 
 
 @dataclass(frozen=True)

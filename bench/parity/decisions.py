@@ -46,6 +46,7 @@ def _scheduled(scheduled: Any) -> Decisions:
         "encoder_inputs": [*scheduled.scheduled_encoder_inputs.items()],
         "freed_encoder_hashes": [*scheduled.free_encoder_mm_hashes],
         "has_structured_output_requests": scheduled.has_structured_output_requests,
+        "has_sync_kv_loads": scheduled.has_sync_kv_loads,
     }
 
 

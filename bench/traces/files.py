@@ -111,8 +111,10 @@ def _requests(lines: Iterator[tuple[int, bytes, bool]], header: Header, path: Pa
         except LineError as error:
             hint = "; the file was cut inside this line, fetch it again" if cut and not raw.endswith(b"}") else ""
             raise TraceError(f"{where}: {error}{hint}") from error
-        if problem := checks.problem(request) or sessions.problem(request) or header.engine.request_problem(request):
+        if problem := checks.problem(request) or sessions.problem(request):
             raise TraceError(f"{where}: {problem}; drop the line")
+        if problem := header.engine.request_problem(request):
+            raise TraceError(f"{where}: {problem}; drop the line or mend the header")
         yield request
 
 

@@ -189,7 +189,7 @@ def _images(record: dict[str, Any]) -> tuple[tuple[int, int, int], ...]:
     values = _value(record, "images")
     if not isinstance(values, list) or not all(isinstance(value, list) and len(value) == 3 for value in values):
         raise LineError("images is not an array of [first token, number of tokens, id]")
-    whole = [tuple(_whole(number, "a number of images") for number in value) for value in values]
+    whole = [tuple(_whole(number, "an entry of images") for number in value) for value in values]
     return tuple((place, length, content) for place, length, content in whole)
 
 

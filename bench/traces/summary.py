@@ -14,6 +14,14 @@ from bench.traces.statistics import Burstiness, burstiness, ideal_hit_share, per
 from bench.units import format_seconds
 
 COUNTS = ("rows_", "dropped_", "changed_")  # options of an import that are told as rows
+OPTIONAL_NEEDS = {
+    "max_loras": " adapters in one step",
+    "num_speculative_tokens": " drafts a request and step",
+    "streaming_sessions": "",
+    "max_num_encoder_input_tokens": " tokens of images a step",
+    "encoder_cache_size": " tokens of images",
+    "kv_load_failure_policy": "",
+}  # of the engine, by unit; told where they are on
 MAX_PRIORITIES = 8  # levels listed one by one; more are given as a range
 
 
@@ -133,3 +141,6 @@ def _needs(trace: Trace) -> Iterator[tuple[str, str]]:
     yield "max_num_batched_tokens", f"{needs.max_num_batched_tokens} tokens a step"
     yield "kv_tokens", f"{needs.kv_tokens} tokens of KV cache"
     yield "max_model_len", f"{needs.max_model_len} tokens of prompt and output"
+    for name, unit in OPTIONAL_NEEDS.items():
+        if getattr(needs, name):
+            yield name, f"{getattr(needs, name)}{unit}"

@@ -86,6 +86,8 @@ class _RunningAsDict(cst.CSTTransformer):
         cursor = self.cursors.pop()
         if cursor is None:
             return updated_node
+        if ITERATOR in self.function_names[-1]:
+            raise VariantError(f"{self.file}: the method of the walk has a name {ITERATOR} of its own")
         walk = with_iterator(updated_node, cursor, self.file)
         read = {UseKind.POSITION, UseKind.LENGTH}
         head = (original_node.test, body_of(original_node).body[0])

@@ -1,9 +1,9 @@
 """The walk over RUNNING by position: how it is recognised, and how it goes over a dict.
 
-The walk keeps its cursor. A dict may not change while it is iterated over, so every removal inside the walk
-goes on with a new iterator behind the current request: no snapshot of the queue, no look-up by hash where the
-position walk had none, and one call a request where it had two and an index. This is right as long as each
-turn of the loop moves the cursor by one or ends the walk; the step-by-step proof holds that.
+The walk keeps its cursor. A dict may not change while it is iterated over, so after a removal inside the walk
+a new iterator begins behind the current request: no snapshot of the queue, and to go on to the next request is
+one call, `next`, in place of a length, a comparison and an index, without a look-up by hash. This is right as
+long as each turn of the loop moves the cursor by one or ends the walk; the step-by-step proof holds that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bench.variants.syntax import block, body_of, code, line, only_call
 
 ITERATOR = "unvisited"
 _WHY = (
-    cst.EmptyLine(comment=cst.Comment("# A preemption changes the dict and so ends the iteration, which then goes on")),
+    cst.EmptyLine(comment=cst.Comment("# No iterator outlives a preemption, which changes the dict: a new one begins")),
     cst.EmptyLine(comment=cst.Comment("# behind the current request.")),
 )
 _LESS = m.Comparison(left=m.Name(), comparisons=[m.ComparisonTarget(operator=m.LessThan())])
@@ -43,7 +43,13 @@ def with_iterator(loop: cst.While, cursor: str, file: str) -> cst.FlattenSentine
     name, read, _ = code(first.with_changes(leading_lines=[])).partition(f" = self.running[{cursor}]\n")
     if not (read and name.isidentifier()):
         raise VariantError(f"{file}: a walk over RUNNING begins with {code(first)[:120]!r}, expected one assignment")
-    tests = [code(part) for part in _conjuncts(loop.test) if code(part) != f"{cursor} < len(self.running)"]
+    tests = [code(part) for part in _conjuncts(loop.test)]
+    bound = f"{cursor} < len(self.running)"
+    if tests.count(bound) != 1:
+        raise VariantError(
+            f"{file}: a walk over RUNNING goes on while {code(loop.test)[:120]!r}, expected {bound} and …"
+        )
+    tests.remove(bound)
     tests.append(f"({name} := next({ITERATOR}, None)) is not None")
     walk = loop.with_changes(
         test=cst.parse_expression(" and ".join(tests)),

@@ -79,7 +79,8 @@ def test_a_lead_in_is_one_more_step_of_a_slice() -> None:
     running = [10] * 40
     plain, led = (plan_slices(proof(running), 10, MeasureOptions(slice_ms=2.5, warmup_steps=2), n) for n in (0, 1))
     assert (plain.steps_per_slice, plain.num_slices, plain.lead_in) == (3, 12, 0)
-    assert (led.steps_per_slice, led.num_slices, led.lead_in) == (4, 9, 1)
+    assert (led.steps_per_slice, led.num_slices, led.lead_in) == (3, 12, 1)  # not 4: an even number meets periods
+    assert led.is_timed(np.arange(7)).tolist() == [False, False, False, True, True, False, True]
     with pytest.raises(MeasureError, match="has 10 steps after warm-up, expected ≥ 16"):
         plan_slices(proof([10] * 10), 10, MeasureOptions(warmup_steps=0), 1)
 
@@ -136,3 +137,12 @@ def test_a_trace_that_missed_its_path_is_refused_with_the_figures() -> None:
     check_path(taken, trace, Slicing(first=4, steps_per_slice=1, num_slices=30))
     with pytest.raises(MeasureError, match=r"missed the path of its workload: .*preempt"):
         check_path(missed, trace, Slicing(first=4, steps_per_slice=1, num_slices=30))
+
+
+def test_a_path_that_is_taken_in_steps_that_are_not_timed_is_missed() -> None:
+    trace = generate("preemption", num_running=16, seed=1)
+    every_other = [1, 0] * 20
+    taken = proof([16] * 40, preempted=every_other, finished=[1] * 40)
+    check_path(taken, trace, Slicing(first=5, steps_per_slice=2, num_slices=15, lead_in=1))
+    with pytest.raises(MeasureError, match=r"missed the path of its workload: .*preempt"):
+        check_path(taken, trace, Slicing(first=4, steps_per_slice=2, num_slices=15, lead_in=1))

@@ -60,8 +60,8 @@ def test_no_object_ends_in_another_error(record: dict[str, Any]) -> None:
     [
         ({}, "images is not an array of [first token, number of tokens, id]"),
         ([[1, 2]], "images is not an array of [first token, number of tokens, id]"),
-        ([[1, 2, "x"]], "a number of images is 'x', expected a whole number"),
-        ([[1, True, 3]], "a number of images is true, expected a whole number"),
+        ([[1, 2, "x"]], "an entry of images is 'x', expected a whole number"),
+        ([[1, True, 3]], "an entry of images is true, expected a whole number"),
     ],
 )
 def test_images_of_another_shape_are_refused(images: object, expected: str) -> None:

@@ -75,7 +75,7 @@ def test_the_walk_keeps_its_cursor_and_goes_on_behind_the_current_request_after_
         "    i += 1",
     ) == [
         "i = 0",
-        "# A preemption changes the dict and so ends the iteration, which then goes on",
+        "# No iterator outlives a preemption, which changes the dict: a new one begins",
         "# behind the current request.",
         "unvisited = iter(self.running)",
         "while budget > 0 and (request := next(unvisited, None)) is not None:",
@@ -125,6 +125,8 @@ def test_a_pop_outside_the_walk_touches_no_iterator() -> None:
         ),
         ("del self.running[place]",),
         ("while i < len(self.running):", "    name = self.running[i].request_id"),  # no plain reading
+        ("while i < len(self.running) or more:", "    r = self.running[i]"),  # goes on behind the end
+        ("unvisited = 1", "while i < len(self.running):", "    r = self.running[i]"),  # a name that is taken
     ],
 )
 def test_a_known_use_in_an_unknown_place_is_refused(lines: tuple[str, ...]) -> None:
