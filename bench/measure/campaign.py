@@ -23,6 +23,7 @@ from bench.measure.progress import Reporter
 from bench.measure.pyperf_files import write_pyperf
 from bench.measure.queue_counting import count_queues, queue_tasks
 from bench.measure.serving.campaign import Ledger, measure_served
+from bench.measure.serving.rows import num_finished_pairs
 from bench.options import Experiment
 from bench.units import NS_PER_S, format_seconds
 
@@ -55,6 +56,8 @@ class Campaign:
             self._settle()
         except KeyboardInterrupt:
             self.reporter.say("interrupted: what is finished is kept; `run --resume` goes on")
+            for comparison in self.manifest.comparisons:  # the last pair may be on disk and not yet counted
+                self._update(comparison.id, num_pairs=num_finished_pairs(self.run_dir, comparison))
             self._set(status="partial")
             raise
         finally:

@@ -22,7 +22,7 @@ from bench.measure.host import Cores, choose_cores, gpu_name, host_facts, versio
 from bench.measure.plan import Cell, plan_cells, plan_comparisons
 from bench.measure.progress import Reporter
 from bench.measure.serving.cores import choose_serving_cores
-from bench.measure.serving.rows import finished_file
+from bench.measure.serving.rows import num_finished_pairs
 from bench.measure.serving.server import free_ports
 from bench.options import Experiment
 from bench.traces.files import write_trace
@@ -154,9 +154,7 @@ def _resumed(found: Manifest, planned: Manifest, run_dir: Path) -> Manifest:
             )
     reopened = []
     for comparison in found.comparisons:
-        num_pairs = sum(
-            finished_file(run_dir, comparison, pair).is_file() for pair in range(comparison.num_pairs_planned)
-        )
+        num_pairs = num_finished_pairs(run_dir, comparison)
         status = comparison.status if comparison.status == "void" else "planned"
         reopened.append(comparison.model_copy(update={"status": status, "num_pairs": num_pairs}))
     return found.model_copy(update={"comparisons": tuple(reopened), "status": "planned"})

@@ -44,6 +44,11 @@ def finished_file(run_dir: Path, record: ComparisonRecord, pair: int) -> Path:
     return (served_file if record.tier == "serve" else pair_file)(run_dir, record.id, pair)
 
 
+def num_finished_pairs(run_dir: Path, record: ComparisonRecord) -> int:
+    """How many of the planned pairs are whole on disk."""
+    return sum(finished_file(run_dir, record, pair).is_file() for pair in range(record.num_pairs_planned))
+
+
 def write_served_pair(
     run_dir: Path, record: ComparisonRecord, pair: int, zygote: int, arms: Sequence[ServedArm], steady_running: int
 ) -> None:
