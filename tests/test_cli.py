@@ -30,7 +30,7 @@ canary = false
 def bench(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     """Run the command line as its own process."""
     command = [sys.executable, "-m", "bench", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, **options)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, **options)  # type: ignore[call-overload, no-any-return]
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def bench(*arguments: str, **environment: str) -> subprocess.CompletedProcess[st
         name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name != "GITHUB_TOKEN"
     }
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=240, check=False, env={**given, **environment}
+        command, capture_output=True, text=True, timeout=600, check=False, env={**given, **environment}
     )
 
 

@@ -436,6 +436,6 @@ def test_it_is_the_same_in_a_process_of_its_own(row: str, here: Path) -> None:
     before = what_lies_in(here)
     command = [sys.executable, "-m", "bench", *shlex.split(wrong.command)]
     environment = {**os.environ, **wrong.environment}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
     check_told(wrong, done.returncode, done.stdout, done.stderr)
     assert what_lies_in(here) == before

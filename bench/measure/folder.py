@@ -21,17 +21,28 @@ PART = ".part"
 FOLDERS = ("traces", "steps", "pairs", "pyperf", "plots")
 
 
-def create_folder(run_dir: Path) -> None:
-    """Make the run folder and its parts; raises RunFolderError where that cannot be done or another run lies there."""
+def create_folder(run_dir: Path, manifest: Manifest) -> None:
+    """Make the run folder and its parts; raises RunFolderError where that cannot be done or another run lies there.
+
+    `manifest` is the first file in it. Whatever kills a run therefore leaves one that can be resumed, or empty folders
+    that the next run takes.
+    """
     if (run_dir / MANIFEST).exists():
         raise RunFolderError(f"run folder {run_dir}: holds a run already; choose another --out, or --resume it")
-    if run_dir.exists() and (not run_dir.is_dir() or any(run_dir.iterdir())):
+    if run_dir.exists() and not (run_dir.is_dir() and _is_bare(run_dir)):
         raise RunFolderError(f"run folder {run_dir}: exists and is not empty; choose another --out")
     try:
         for folder in FOLDERS:
             (run_dir / folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunFolderError(f"run folder {run_dir}: cannot be made ({error.strerror})") from error
+    write_manifest(run_dir, manifest)
+
+
+def _is_bare(run_dir: Path) -> bool:
+    """True where nothing lies in it but what a run leaves that is killed before its manifest is written."""
+    left = {run_dir / folder for folder in FOLDERS} | {_beside(run_dir / MANIFEST)}
+    return all(path in left for path in run_dir.rglob("*"))
 
 
 def write_manifest(run_dir: Path, manifest: Manifest) -> None:
@@ -42,6 +53,8 @@ def write_manifest(run_dir: Path, manifest: Manifest) -> None:
 
 def read_manifest(run_dir: Path) -> Manifest:
     """The manifest of a run to be resumed; raises RunFolderError."""
+    if run_dir.is_dir() and _is_bare(run_dir):
+        raise RunFolderError(f"run folder {run_dir}: no run was begun in it; leave --resume out")
     try:
         return Manifest.model_validate_json((run_dir / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -51,9 +64,10 @@ def read_manifest(run_dir: Path) -> Manifest:
 
 
 def sweep(run_dir: Path) -> None:
-    """Remove what a killed process left half written."""
-    for half in run_dir.rglob(f".*{PART}"):
-        half.unlink(missing_ok=True)
+    """Remove what a killed process left half written: tables beside their place, traces and derived files alike."""
+    for suffix in (PART, ".tmp"):
+        for half in run_dir.rglob(f".*{suffix}"):
+            half.unlink(missing_ok=True)
 
 
 def pair_file(run_dir: Path, comparison: str, pair: int) -> Path:
@@ -143,7 +157,7 @@ def table_of(
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a file beside `path`, sync it, and put it in place; raises RunFolderError where it cannot."""
-    beside = path.with_name(f".{path.name}{PART}")
+    beside = _beside(path)
     try:
         write(beside)
         with beside.open("rb") as file:
@@ -153,3 +167,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         beside.unlink(missing_ok=True)
         reason = f"cannot be written ({error.strerror or error})"
         raise RunFolderError(f"{path}: {reason}; what is finished is kept, `run --resume` goes on") from error
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}{PART}")

@@ -61,14 +61,21 @@ def open_campaign(
         manifest = _resumed(folder.read_manifest(run_dir), manifest, run_dir)
         folder.sweep(run_dir)
     else:
-        folder.create_folder(run_dir)
-        for cell in cells:
-            write_trace(cell.trace, run_dir / "traces" / f"{cell.trace_name}.jsonl")
+        folder.create_folder(run_dir, manifest)
+    _freeze_traces(cells, run_dir)
     if cluster is None:
         manifest = _with_noise(manifest, planned.host, cores, reporter)
     folder.write_manifest(run_dir, manifest)
     executor = _executor(cluster, cells, cores, run_dir, manifest)
     return Campaign(experiment, run_dir, {cell.id: cell for cell in cells}, manifest, executor, reporter)
+
+
+def _freeze_traces(cells: list[Cell], run_dir: Path) -> None:
+    """Write the traces that are not there yet; each file is whole or absent."""
+    for cell in cells:
+        path = run_dir / "traces" / f"{cell.trace_name}.jsonl"
+        if not path.exists():
+            write_trace(cell.trace, path)
 
 
 def _with_noise(manifest: Manifest, host: Mapping[str, Any], cores: Cores, reporter: Reporter) -> Manifest:

@@ -1,4 +1,4 @@
-"""Kills a small run with -9 again and again, resumes it each time, and checks that nothing finished is lost or redone.
+"""Kills a small run with -9 at telling moments and resumes it each time; nothing finished may be lost or redone.
 
 `python -m tests.measure.kills [NUM_KILLS] [SEED]`, or `make kills N=20`; the test beside this does five.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -38,7 +40,16 @@ COMPARISONS = {
 }
 """The comparisons of CONFIG, the canary among them, with their pairs."""
 
+MOMENTS = (
+    "when the folder is made",
+    "when the run is planned",
+    "when workers work",
+    "when further pairs are written",
+)
+"""What a kill waits for: each comes once before any comes again."""
+
 END_LIMIT_S = 600.0  # a run that lost a worker goes on to its end: half a minute on an idle machine
+GONE_LIMIT_S = 120.0  # for a killed run's processes to be gone
 
 
 def main() -> None:
@@ -58,52 +69,58 @@ def kill_and_resume(folder: Path, num_kills: int, rng: random.Random) -> Counter
     config = folder / "crash.toml"
     config.write_text(CONFIG)
     killed: Counter[str] = Counter()
+    moments = itertools.cycle(rng.sample(MOMENTS, len(MOMENTS)))
     number = 0
     while killed.total() < num_kills:
         out = folder / f"run{number}"
         number += 1
         while killed.total() < num_kills and not is_measured(out):
-            killed.update(kill_once(config, out, rng))
+            killed.update(kill_once(config, out, next(moments), rng))
         resume_to_the_end(config, out)
         check_whole(out)
     return killed
 
 
-def kill_once(config: Path, out: Path, rng: random.Random) -> list[str]:
-    """Start or resume the run and kill one of its processes at a random moment; whom it hit, or nobody if it ended."""
+def kill_once(config: Path, out: Path, moment: str, rng: random.Random) -> list[str]:
+    """Start or resume the run and kill one of its processes at `moment`; whom it hit, or nobody if the run ended."""
     before = pair_digests(out)
     run = start(config, out)
-    if not wait_for_a_moment(run, out, rng):
+    if not wait_for(moment, run, out, rng):
         run.communicate()
         return []
     family = psutil.Process(run.pid).children(recursive=True)
     victim = rng.choice([psutil.Process(run.pid), *family])
     who = "orchestrators" if victim.pid == run.pid else "workers or arms"
-    victim.kill()
+    try:
+        victim.kill()
+    except psutil.NoSuchProcess:  # a worker that had just done its work
+        who = ""
     try:
         run.communicate(timeout=END_LIMIT_S)
     finally:
         run.kill()
-    assert psutil.wait_procs(family, timeout=20)[1] == []
+    assert psutil.wait_procs(family, timeout=GONE_LIMIT_S)[1] == []
     after = pair_digests(out)
     assert before.items() <= after.items()
-    print(f"killed one of the {who}, {len(before)} pairs before, {len(after)} after", file=sys.stderr)
-    return [who]
+    print(f"{moment}: killed one of the {who}, {len(before)} pairs before, {len(after)} after", file=sys.stderr)
+    return [who] if who else []
 
 
-def wait_for_a_moment(run: subprocess.Popen[bytes], out: Path, rng: random.Random) -> bool:
-    """Some seconds after the start, or right after a further pair was written; False where the run ended first."""
-    if rng.random() < 0.5:
-        wanted, at_least_s = 0, rng.uniform(1.0, 11.0)
-    else:
-        wanted, at_least_s = len(pair_digests(out)) + rng.randint(1, 4), 0.0
+def wait_for(moment: str, run: subprocess.Popen[bytes], out: Path, rng: random.Random) -> bool:
+    """Wait for what `moment` names, and for a part of a second; False where the run ended first."""
+    num_wanted = len(pair_digests(out)) + rng.randint(1, 4)
     pause_s = rng.uniform(0.0, 0.3)
-    began = time.monotonic()
+    has_come: dict[str, Callable[[], bool]] = {
+        "when the folder is made": out.exists,
+        "when the run is planned": (out / "manifest.json").exists,
+        "when workers work": lambda: bool(psutil.Process(run.pid).children(recursive=True)),
+        "when further pairs are written": lambda: len(pair_digests(out)) >= num_wanted,
+    }
     while run.poll() is None:
-        if time.monotonic() - began >= at_least_s and len(pair_digests(out)) >= wanted:
+        if has_come[moment]():
             time.sleep(pause_s)
             return run.poll() is None
-        time.sleep(0.02)
+        time.sleep(0.002)
     return False
 
 

@@ -50,12 +50,17 @@ def test_resuming_measures_only_the_pair_that_is_missing(
     copy = shutil.copytree(finished_run, tmp_path / "copy")
     missing = copy / "pairs" / "replay-single-abort-n16--dict--p001.parquet"
     missing.unlink()
+    (trace,) = (copy / "traces").iterdir()
+    frozen = trace.read_bytes()
+    trace.unlink()
     (copy / "pairs" / ".half.parquet.part").write_text("half")
+    (copy / "traces" / f".{trace.name}.7.tmp").write_text("half")
     before = {path: path.stat().st_mtime_ns for path in (copy / "pairs").glob("*.parquet")}
     manifest = open_campaign(small_experiment(), copy, resume=True).measure()
     assert manifest.status == "measured"
     assert missing.is_file()
-    assert not [*copy.rglob(".*.part")]
+    assert trace.read_bytes() == frozen
+    assert not [*copy.rglob(".*")]
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
@@ -97,5 +102,5 @@ def test_a_folder_that_holds_something_is_not_written_into(
 
 
 def test_resuming_what_is_no_run_is_refused(tmp_path: Path, small_experiment: Make) -> None:
-    with pytest.raises(RunFolderError, match=r"manifest\.json cannot be read"):
+    with pytest.raises(RunFolderError, match=r"no run was begun in it; leave --resume out"):
         open_campaign(small_experiment(), tmp_path, resume=True)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from bench.errors import RunFolderError
+from bench.manifest import Manifest
 from bench.measure.folder import create_folder, read_manifest, write_whole
 from bench.records import PAIRS, STEPS
 
@@ -74,7 +75,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunFolderError, match="cannot be made"):
-        create_folder(tmp_path / "file" / "run")
+        create_folder(tmp_path / "file" / "run", manifest())
 
 
 @pytest.mark.parametrize(
@@ -88,9 +89,43 @@ def test_a_place_that_takes_no_folder_is_one_clear_line(
 
     monkeypatch.setattr(Path, "mkdir", refuse)
     with pytest.raises(RunFolderError) as caught:
-        create_folder(tmp_path / "run")
+        create_folder(tmp_path / "run", manifest())
     assert str(caught.value) == f"run folder {tmp_path / 'run'}: cannot be made ({reason})"
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    "left", [[], ["pairs/"], ["traces/", "pairs/", ".manifest.json.part"]], ids=["the folder", "its parts", "half"]
+)
+def test_a_run_killed_before_its_manifest_is_whole_leaves_nothing_in_the_way(tmp_path: Path, left: list[str]) -> None:
+    for name in left:
+        (tmp_path / name).mkdir() if name.endswith("/") else (tmp_path / name).write_text('{"name": ')
+    with pytest.raises(RunFolderError, match="no run was begun in it; leave --resume out"):
+        read_manifest(tmp_path)
+    create_folder(tmp_path, manifest())
+    assert read_manifest(tmp_path) == manifest()
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "notes/", "pairs/mine.parquet", ".hidden"])
+def test_a_folder_that_holds_anything_else_is_left_as_it_is(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.mkdir() if name.endswith("/") else path.write_text("mine")
+    with pytest.raises(RunFolderError, match="exists and is not empty; choose another --out"):
+        create_folder(tmp_path, manifest())
+    assert {*tmp_path.rglob("*")} <= {path, path.parent}
+
+
+def manifest() -> Manifest:
+    return Manifest(
+        name="begun",
+        created="2026-11-30T07:00:00+00:00",
+        config={},
+        versions={},
+        host={},
+        hash_seeds=(7,),
+        comparisons=(),
+    )
 
 
 def test_a_damaged_manifest_is_one_clear_line(tmp_path: Path) -> None:

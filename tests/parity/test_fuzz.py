@@ -29,7 +29,7 @@ def examples(draw: st.DrawFn) -> Example:
 
 @pytest.fixture(scope="module")
 def prover() -> Prover:
-    return Prover(pair_of("list"), pair_of("dict"), step_time_limit_s=5.0)
+    return Prover(pair_of("list"), pair_of("dict"), step_time_limit_s=60.0)
 
 
 @settings(

@@ -58,7 +58,7 @@ def test_a_step_that_hangs_is_a_difference() -> None:
 
 def test_a_fault_of_both_is_not_called_equivalence() -> None:
     both = faulty("self.running[request] = None", "raise RuntimeError('cannot admit')")
-    prover = Prover(both, both, step_time_limit_s=5.0)
+    prover = Prover(both, both, step_time_limit_s=60.0)
     proof = prover.prove(starving("one-slot fcfs"))
     assert not proof.alike
     assert str(proof) == "step 0: both variants: RuntimeError: cannot admit"
@@ -95,7 +95,7 @@ def test_long_values_are_shown_around_their_difference() -> None:
 
 
 def test_shapes_of_equal_numbers_are_one_configuration() -> None:
-    prover = Prover(pair_of("list"), pair_of("dict"), step_time_limit_s=5.0)
+    prover = Prover(pair_of("list"), pair_of("dict"), step_time_limit_s=60.0)
     for _ in range(2):
         prover.prove(starving("one-slot fcfs"))
     assert len(prover._configs) == 1

@@ -18,7 +18,7 @@ PRIORITY = {"priority-preemption": "priority"}
 
 @pytest.fixture(scope="module")
 def prover() -> Prover:
-    return Prover(pair_of("list"), pair_of("dict"), step_time_limit_s=20.0)
+    return Prover(pair_of("list"), pair_of("dict"), step_time_limit_s=60.0)
 
 
 def missed_by(example: Example, proof: Proof) -> list[str]:

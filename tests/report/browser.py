@@ -29,8 +29,8 @@ FLAGS = (
     "--remote-debugging-port=0",
     "--hide-scrollbars",
 )
-START_S = 30.0
-ANSWER_S = 30.0
+START_S = 120.0
+ANSWER_S = 120.0
 
 
 def browser_path() -> str | None:

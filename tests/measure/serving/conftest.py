@@ -78,12 +78,12 @@ def open_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
             {
                 "cells": [{"tier": "serve", "workloads": ["arrivals"], "num_running": [8], "options": options}],
                 "measure": {"pairs": 2, "zygotes": 1, "canary": canary},
-                "serve": {"idle_s": 0.0, "start_limit_s": 60.0, "request_limit_s": 20.0, **serve},
+                "serve": {"idle_s": 0.0, "start_limit_s": 120.0, "request_limit_s": 60.0, **serve},
             }
         )
         run_dir = tmp_path / "run"
-        create_folder(run_dir)
         book = Book(run_dir, experiment)
+        create_folder(run_dir, book.manifest)
         return book
 
     return opened

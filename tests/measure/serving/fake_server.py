@@ -1,7 +1,7 @@
 """A small server that streams as vLLM's does, and fails on command; a program, and an application for other tests.
 
 Modes: `well`; `never-healthy`; `no-memory` ends at start as vLLM does; `dies-N` ends when N requests have come;
-`refuses`, `cuts`, `hangs`, `errs` and `babbles` do so with every request.
+`waits-N` answers nobody in full before; `refuses`, `cuts`, `hangs`, `errs` and `babbles` do so with every request.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ class FakeServer:
             return
         if self.mode.startswith("dies-") and len(self.seen) >= int(self.mode.removeprefix("dies-")):
             os.kill(os.getpid(), signal.SIGKILL)
+        while self.mode.startswith("waits-") and len(self.seen) < int(self.mode.removeprefix("waits-")):
+            await asyncio.sleep(self.token_s)
         if self.mode == "cuts":
             assert answer._req is not None
             assert answer._req.transport is not None

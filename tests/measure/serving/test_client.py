@@ -19,7 +19,7 @@ def planned(name: str, due_ms: float = 0, tokens: int = 6, hang_up_after: int | 
     return PlannedRequest(name, round(due_ms * MS), [5, 6, 7], tokens, hang_up_after=hang_up_after)
 
 
-def run(fake: FakeServer, requests: Sequence[PlannedRequest], limit_s: float = 20.0) -> Replay:
+def run(fake: FakeServer, requests: Sequence[PlannedRequest], limit_s: float = 60.0) -> Replay:
     async def both() -> Replay:
         async with TestServer(fake.app()) as server:
             done = await replay(str(server.make_url("/")), "model", requests, salt="s", request_limit_s=limit_s)
@@ -27,7 +27,7 @@ def run(fake: FakeServer, requests: Sequence[PlannedRequest], limit_s: float = 2
                 await asyncio.sleep(0.01)  # the server's handlers notice after the client has gone
             return done
 
-    return asyncio.run(asyncio.wait_for(both(), 60))
+    return asyncio.run(asyncio.wait_for(both(), 120))
 
 
 def test_every_token_of_every_request_is_counted_when_it_comes() -> None:
@@ -46,8 +46,7 @@ def test_times_count_from_the_intended_arrival_and_no_request_is_early() -> None
 
 
 def test_a_request_is_sent_at_its_time_however_slow_the_answers_are() -> None:
-    slow = FakeServer(token_s=0.2)
-    done = run(slow, [planned("a", tokens=5), planned("b", due_ms=50, tokens=1)])
+    done = run(FakeServer("waits-2"), [planned("a"), planned("b", due_ms=50)])
     slow_one, later = done.answers
     assert later.sent_ns < slow_one.ended_ns
 
@@ -88,8 +87,8 @@ def test_what_goes_wrong_is_told_in_one_line(mode: str, message: str) -> None:
 
 
 def test_a_request_that_hangs_is_given_up() -> None:
-    with pytest.raises(ReplayError, match=r"request a did not end within 0.3 s .* after 2 tokens"):
-        run(FakeServer("hangs"), [planned("a")], limit_s=0.3)
+    with pytest.raises(ReplayError, match=r"request a did not end within 3 s .* after 2 tokens"):
+        run(FakeServer("hangs"), [planned("a")], limit_s=3.0)
 
 
 def test_an_answer_without_a_token_is_a_failure() -> None:

@@ -32,7 +32,7 @@ options = {{ steps = {steps}, hang_up = 0.5 }}
 """
 START_LIMIT_S = 400
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1500)
 
 
 def start(tmp_path: Path, pairs: int, steps: int) -> subprocess.Popen[str]:
@@ -61,7 +61,7 @@ def engine_cores(run: subprocess.Popen[str]) -> list[psutil.Process]:
 
 def test_both_arms_are_served_and_told_in_one_table(tmp_path: Path) -> None:
     run = start(tmp_path, pairs=2, steps=60)
-    out, err = run.communicate(timeout=500)
+    out, err = run.communicate(timeout=1000)
     assert run.returncode == 0, err
     assert "serve-arrivals-n4" in out
     assert "INCONCLUSIVE" in out  # of two pairs, and maybe on a busy machine
@@ -92,9 +92,9 @@ def test_kill_9_of_an_engine_core_marks_the_cell_and_leaves_nothing_behind(tmp_p
         time.sleep(0.2)
     family = psutil.Process(run.pid).children(recursive=True)
     engine_cores(run)[0].send_signal(signal.SIGKILL)
-    out, err = run.communicate(timeout=200)
+    out, err = run.communicate(timeout=600)
     assert run.returncode == 1, err
-    assert psutil.wait_procs(family, timeout=30)[1] == []
+    assert psutil.wait_procs(family, timeout=120)[1] == []
     (record,) = manifest(tmp_path)["comparisons"]
     assert record["status"] == "partial"
     assert record["num_pairs"] == len([*requests.glob("*.parquet")]) >= 1

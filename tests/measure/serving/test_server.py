@@ -20,7 +20,7 @@ from bench.engine.serving import STEP_LOG_VARIABLE
 from bench.errors import HostError
 from bench.measure.serving.server import Server, ServerLostError, free_ports, telling_line
 
-PATIENCE_S = 60  # nothing here takes so long; a machine that others use may
+PATIENCE_S = 240  # nothing here takes so long; a machine that others use may
 
 
 def fake(tmp_path: Path, mode: str = "well") -> Server:

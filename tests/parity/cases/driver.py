@@ -15,7 +15,7 @@ from bench.parity.proof import step_time_limit
 from .arm import Arm, Asked
 from .settings import Settings
 
-STEP_TIME_LIMIT_S = 5.0
+STEP_TIME_LIMIT_S = 20.0
 Shown = str | int
 
 
