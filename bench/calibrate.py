@@ -87,10 +87,10 @@ def _open(asked: Calibration, folder: Path) -> None:
             if found.get(name) != json.loads(json.dumps(plan[name])):
                 raise RunFolderError(f"{folder}: holds another calibration, its {name} differs; choose another --out")
         return
-    if folder.exists() and any(folder.iterdir()):
+    if folder.exists() and any(path != folder / "gates" for path in folder.rglob("*")):
         raise RunFolderError(f"{folder}: exists and is not empty; choose another --out")
     try:
-        (folder / "gates").mkdir(parents=True)
+        (folder / "gates").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunFolderError(f"{folder}: cannot be made ({error.strerror})") from error
     replace_file(file, (json.dumps(plan, indent=1) + "\n").encode())

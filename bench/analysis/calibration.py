@@ -47,7 +47,7 @@ def gate_rows(run: Run, gate: int, planted: Sequence[float], seconds: float) -> 
     rows = []
     for percent in (A_A, *planted):
         tails = ONE_LOOK if percent else run.tails_of(record)
-        changed = plant(slices, percent, gate) if percent else slices
+        changed = plant(slices, percent) if percent else slices
         found = estimate(changed, column, run.limits.margin, tails)
         beside = estimate(changed, BESIDE[record.tier].column, run.limits.margin, tails)
         evidence = Evidence(

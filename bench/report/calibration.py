@@ -19,7 +19,7 @@ from bench.report.text import printable
 
 Plan = Mapping[str, Any]
 PLANTED = (
-    "A planted effect is work that was done: `percent` of one further slice of the candidate, drawn at random, on each "
+    "A planted effect is work that was done: `percent` of one further slice of the candidate, of median cost, on each "
     "of its slices. The levels of a gate share its pairs; gates are independent."
 )
 
