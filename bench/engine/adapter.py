@@ -161,7 +161,7 @@ def make_block_hasher(config: VllmConfig, shape: EngineShape) -> Callable[[Any],
 def sampling(request: TraceRequest) -> SamplingParams:
     """Greedy, `output_length` tokens, never stopped by a token; with the request's grammar, if it has one."""
     grammar = None if request.grammar is None else StructuredOutputsParams(grammar=request.grammar)
-    offered = {"kv_transfer_params": promise(request.external_tokens, request.lost_block)}
+    offered = {"kv_transfer_params": promise(request.external_tokens, request.lost_block, request.load_steps)}
     return SamplingParams(
         max_tokens=request.output_length,
         temperature=0.0,
@@ -212,8 +212,10 @@ def answer(scheduled: Any, prefilling: set[str], accepted: Mapping[str, int] = N
     output = model_output(scheduled.num_scheduled_tokens, prefilling)
     for request_id, num_accepted in accepted.items():
         output.sampled_token_ids[output.req_id_to_index[request_id]] = [TOKEN] * (1 + num_accepted)
-    if scheduled.kv_connector_metadata is not None:
-        output.kv_connector_output = KVConnectorOutput(invalid_block_ids=scheduled.kv_connector_metadata.lost_block_ids)
+    if (loads := scheduled.kv_connector_metadata) is not None:
+        output.kv_connector_output = KVConnectorOutput(
+            finished_recving=loads.arrived, invalid_block_ids=loads.lost_block_ids
+        )
     return output
 
 

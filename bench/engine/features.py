@@ -34,7 +34,8 @@ def check_features(shape: EngineShape, trace: Trace) -> None:
                 f"trace {trace.workload}: request {request.request_id} loses block {request.lost_block} of "
                 f"{request.external_tokens} external tokens, expected one of them; a block has {shape.block_size}"
             )
-    if shape.kv_load_failure_policy and shape.async_scheduling and shape.prefix_cache_reset_interval:
+    is_loading_beside = shape.async_scheduling or any(request.load_steps for request in trace.requests)
+    if shape.kv_load_failure_policy and is_loading_beside and shape.prefix_cache_reset_interval:
         raise ConfigError(
             f"trace {trace.workload}: engine.prefix_cache_reset_interval is {shape.prefix_cache_reset_interval}, "
             "expected 0: vLLM cannot reset while a KV connector may write to the blocks of a step in flight"

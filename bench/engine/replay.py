@@ -59,13 +59,12 @@ class ReplaySession:
         began = perf_counter_ns()
         self._deliver()
         scheduled = outputs = None
+        may_go_on = False
         if self.scheduler.has_requests():
             scheduled = self._schedule()
-            if scheduled.num_scheduled_tokens or not self._ahead:
-                self._in_flight.append((scheduled, adapter.prefill_chunks(self.scheduler, scheduled)))
-        if self._in_flight and (
-            len(self._in_flight) > self._ahead or scheduled is None or not scheduled.num_scheduled_tokens
-        ):
+            self._in_flight.append((scheduled, adapter.prefill_chunks(self.scheduler, scheduled)))
+            may_go_on = bool(scheduled.num_scheduled_tokens) or self.scheduler.has_requests()
+        if self._in_flight and (len(self._in_flight) > self._ahead or not may_go_on):
             outputs = self._update(*self._in_flight.pop(0))
             if self._delivery.counts_tokens:
                 self._note_tokens(outputs)

@@ -22,6 +22,7 @@ MAX_STEPS_BETWEEN = 3  # arrivals further apart would empty the queue
 SHARED_PREFIXES = 2  # few, so that they are hit
 ADAPTERS = GRAMMARS = SESSIONS = 3  # few, so that requests meet on them
 MAX_DRAFTS = 3
+MAX_LOAD_STEPS = 4  # beside some of the others' steps
 IMAGE_TOKENS = (3, 4, 6)  # by id; the encoder has room for one or two
 
 
@@ -56,8 +57,8 @@ def draw_example(integer: Integer) -> Example:
         options["long_prefill_token_threshold"] = 0
     if needs.streaming_sessions:
         options["prefix_cache_reset_interval"] = 0  # vLLM cannot while they wait for input
-    if needs.kv_load_failure_policy and options["async_scheduling"]:
-        options["prefix_cache_reset_interval"] = 0  # nor while a step in flight may write to blocks
+    if needs.kv_load_failure_policy and (options["async_scheduling"] or any(each.load_steps for each in requests)):
+        options["prefix_cache_reset_interval"] = 0  # nor while a step in flight, or a load, may write to blocks
     if needs.max_loras:
         options["prefill_schedule_interval"] = (
             1  # vLLM 0.32 lets too many in: adapters of deferred prefills do not count
@@ -148,7 +149,7 @@ def _draw_features(integer: Integer, requests: Sequence[TraceRequest]) -> tuple[
         given = [replace(request, images=_draw_images(integer, request.input_length)) for request in given]
         needs["max_num_encoder_input_tokens"] = max(IMAGE_TOKENS) + integer(0, 3)
         needs["encoder_cache_size"] = max(IMAGE_TOKENS) + integer(0, 6)
-    if policy := ("", "", "recompute", "fail")[integer(0, 3)]:
+    if policy := ("", "", "", "recompute", "fail")[integer(0, 4)]:
         given = [_offered(integer, request, streaming) for request in given]
         needs["kv_load_failure_policy"] = policy
     return given, needs
@@ -174,7 +175,12 @@ def _offered(integer: Integer, request: TraceRequest, streaming: bool) -> TraceR
     if not num_blocks or (streaming and request.session is not None):
         return request
     lost = integer(-1, num_blocks - 1)
-    return replace(request, external_tokens=num_blocks * BLOCK_TOKENS, lost_block=None if lost < 0 else lost)
+    return replace(
+        request,
+        external_tokens=num_blocks * BLOCK_TOKENS,
+        lost_block=None if lost < 0 else lost,
+        load_steps=max(0, integer(-MAX_LOAD_STEPS, MAX_LOAD_STEPS)),
+    )
 
 
 def _into_sessions(integer: Integer, requests: Sequence[TraceRequest]) -> list[TraceRequest]:

@@ -24,6 +24,7 @@ class _Row:
     images: tuple[tuple[int, int, int], ...] = ()
     external_tokens: int = 0
     lost_block: int | None = None
+    load_steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,20 @@ _TRACES = (
         [_Row(0, 16, 4, prefix=(0, 1, 2, 3), external_tokens=12, lost_block=1), _Row(0, 16, 4, prefix=(0, 1, 2, 3))],
         kv_load_failure_policy="recompute",
     ),
+    # The second loads beside the steps of the first, loses a block there, and is computed from it on; the third leaves.
+    _Starving(
+        "loaded-beside",
+        20,
+        16,
+        64,
+        [
+            _Row(0, 4, 12),
+            _Row(0, 16, 4, external_tokens=12, lost_block=1, load_steps=3),
+            _Row(1, 16, 4, external_tokens=12, load_steps=6, abort_step=4),
+            _Row(2, 16, 4, external_tokens=12, load_steps=2),
+        ],
+        kv_load_failure_policy="recompute",
+    ),
     _Starving("one-slot", 4, 1, 64, [_Row(number, 5, 3, priority=2 - number % 3) for number in range(5)]),
 )
 
@@ -158,6 +173,7 @@ def _trace(starving: _Starving) -> Trace:
             images=row.images,
             external_tokens=row.external_tokens,
             lost_block=row.lost_block,
+            load_steps=row.load_steps,
         )
         for number, row in enumerate(starving.rows)
     )

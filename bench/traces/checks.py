@@ -160,10 +160,13 @@ def _prefix_problem(request: TraceRequest, hash_block_tokens: int) -> str | None
 def _external_problem(request: TraceRequest) -> str | None:
     # One token is left to compute: without it nothing could be sampled.
     problem = range_problem("external_tokens", request.external_tokens, 0, request.input_length - 1)
-    if problem is None and request.lost_block is not None:
-        problem = range_problem("lost_block", request.lost_block, 0, MAX_TOKENS)
-        if problem is None and not request.external_tokens:
-            problem = "lost_block is given without external_tokens, expected both"
+    problem = problem or range_problem("load_steps", request.load_steps, 0, MAX_STEP)
+    if request.lost_block is not None:
+        problem = problem or range_problem("lost_block", request.lost_block, 0, MAX_TOKENS)
+    if problem is None and not request.external_tokens:
+        for name, is_given in (("lost_block", request.lost_block is not None), ("load_steps", request.load_steps > 0)):
+            if is_given:
+                return f"{name} is given without external_tokens, expected both"
     return problem
 
 

@@ -12,7 +12,17 @@ from pathlib import Path
 from bench.traces.files import written_at_once
 from bench.traces.model import Trace, TraceRequest
 
-LOST = ("arrival_step", "priority", "abort_after", "abort_step", "lora", "grammar", "session")
+LOST = (
+    "arrival_step",
+    "priority",
+    "abort_after",
+    "abort_step",
+    "lora",
+    "grammar",
+    "session",
+    "images",
+    "external_tokens",
+)
 
 
 def export_mooncake(trace: Trace, path: Path) -> list[str]:
@@ -23,7 +33,7 @@ def export_mooncake(trace: Trace, path: Path) -> list[str]:
     with written_at_once(path) as file:
         file.writelines(line + "\n" for line in _lines(trace))
     notes = [f"block size {trace.hash_block_tokens} tokens, times in ms"]
-    lost = [name for name in LOST if any(getattr(each, name) not in (None, 0) for each in trace.requests)]
+    lost = [name for name in LOST if any(getattr(each, name) not in (None, 0, ()) for each in trace.requests)]
     if lost:
         notes.append(f"not in the format, left out: {', '.join(lost)}")
     return notes

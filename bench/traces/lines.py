@@ -136,6 +136,7 @@ def parse_request(record: dict[str, Any], default_id: str) -> TraceRequest:
         images=_images(record) if "images" in record else (),
         external_tokens=_integer(record, "external_tokens") if "external_tokens" in record else 0,
         lost_block=_integer(record, "lost_block") if "lost_block" in record else None,
+        load_steps=_integer(record, "load_steps") if "load_steps" in record else 0,
     )
 
 

@@ -20,7 +20,8 @@ class TraceRequest:
     `abort_after` the number of output tokens after which it is aborted; at most one of the two is given.
     `hash_ids` name the leading blocks of the prompt: equal ids are equal tokens. `images` are (place of the first
     token, number of tokens, id of the content) in the prompt. A KV connector offers the first `external_tokens` of the
-    prompt, and the block `lost_block` of them, from 0, does not come.
+    prompt, which come beside `load_steps` steps (0: within the step that admits the request), and the block
+    `lost_block` of them, from 0, does not come.
     """
 
     request_id: str
@@ -38,6 +39,7 @@ class TraceRequest:
     images: tuple[tuple[int, int, int], ...] = ()
     external_tokens: int = 0
     lost_block: int | None = None
+    load_steps: int = 0
 
     def __post_init__(self) -> None:
         given = self.timestamp
@@ -73,6 +75,8 @@ class TraceRequest:
             parts.append(f'"external_tokens":{self.external_tokens}')
         if self.lost_block is not None:
             parts.append(f'"lost_block":{self.lost_block}')
+        if self.load_steps:
+            parts.append(f'"load_steps":{self.load_steps}')
         return ",".join(parts) + "}"
 
 

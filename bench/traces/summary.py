@@ -132,7 +132,9 @@ def _sharing(trace: Trace) -> Iterator[tuple[str, str]]:
     if external := [request for request in trace.requests if request.external_tokens]:
         lost = sum(request.lost_block is not None for request in external)
         tokens = sum(request.external_tokens for request in external)
-        yield "external tokens", f"{tokens} of {len(external)} requests, {lost} of which lose a block"
+        beside = sum(request.load_steps > 0 for request in external)
+        text = f"{tokens} of {len(external)} requests, {lost} of which lose a block"
+        yield "external tokens", text + (f" and {beside} load beside the steps" if beside else "")
 
 
 def _needs(trace: Trace) -> Iterator[tuple[str, str]]:

@@ -198,6 +198,43 @@ def test_a_block_that_does_not_come_is_computed_with_all_behind_it(
     assert tokens == {"a": 2}
 
 
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_load_beside_the_steps_is_waited_for(open_session: Open, ahead: bool) -> None:
+    trace = trace_of(
+        request("a", 4, 9), request("b", 40, 2, external_tokens=32, load_steps=3), kv_load_failure_policy="recompute"
+    )
+    readings, tokens = run(open_session(trace, async_scheduling=ahead))
+    late = 3 + ahead  # with `ahead` the answer of the third step is there after the fourth was scheduled
+    assert [each.scheduled_tokens for each in readings[: late + 2]] == [4, *[1] * (late - 1), 1 + 40 - 32, 2]
+    assert tokens == {"a": 9, "b": 2}
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_load_beside_the_steps_ends_though_nothing_else_runs(open_session: Open, ahead: bool) -> None:
+    trace = trace_of(request("a", 40, 2, external_tokens=32, load_steps=3), kv_load_failure_policy="fail")
+    _, tokens = run(open_session(trace, async_scheduling=ahead))
+    assert tokens == {"a": 2}
+
+
+def test_a_block_lost_beside_the_steps_is_computed_with_all_behind_it(open_session: Open) -> None:
+    one = request("a", 72, 2, external_tokens=64, lost_block=1, load_steps=2)
+    readings, tokens = run(open_session(trace_of(one, kv_load_failure_policy="recompute")))
+    assert [each.scheduled_tokens for each in readings] == [0, 0, 72 - 32, 1]
+    assert tokens == {"a": 2}
+    _, tokens = run(open_session(trace_of(one, request("b"), kv_load_failure_policy="fail")))
+    assert tokens == {"a": 0, "b": 4}
+
+
+def test_blocks_of_a_load_are_kept_until_it_is_over(open_session: Open) -> None:
+    left = request("a", 40, 2, external_tokens=32, load_steps=4, abort_step=1)
+    session = open_session(trace_of(left, request("b", 4, 9), kv_load_failure_policy="recompute"))
+    held = []
+    while not session.is_done:
+        session.step()
+        held.append("a" in session.scheduler.requests)
+    assert held[:5] == [True, True, True, False, False]
+
+
 def test_a_request_whose_load_fails_ends_where_failures_do(open_session: Open) -> None:
     trace = trace_of(request("a", 72, 2, external_tokens=64, lost_block=1), request("b"), kv_load_failure_policy="fail")
     _, tokens = run(open_session(trace))
@@ -234,6 +271,11 @@ def test_what_a_trace_needs_is_in_the_shape_and_may_be_overridden() -> None:
         (
             trace_of(request("a"), kv_load_failure_policy="fail"),
             {"prefix_cache_reset_interval": 4, "async_scheduling": True},
+            "engine.prefix_cache_reset_interval is 4, expected 0: vLLM cannot reset while a KV connector",
+        ),
+        (
+            trace_of(request("a", 40, external_tokens=32, load_steps=2), kv_load_failure_policy="fail"),
+            {"prefix_cache_reset_interval": 4},
             "engine.prefix_cache_reset_interval is 4, expected 0: vLLM cannot reset while a KV connector",
         ),
         (

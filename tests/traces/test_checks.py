@@ -57,6 +57,8 @@ def problem(*requests: Any, max_model_len: int = 2048) -> str | None:
         ({"external_tokens": -1}, "external_tokens is -1, expected ≥ 0"),
         ({"external_tokens": 16}, "external_tokens is 16, expected ≤ 15"),
         ({"external_tokens": 8, "lost_block": -1}, "lost_block is -1, expected ≥ 0"),
+        ({"external_tokens": 8, "load_steps": -1}, "load_steps is -1, expected ≥ 0"),
+        ({"load_steps": 2}, "load_steps is given without external_tokens, expected both"),
         ({"lost_block": 0}, "lost_block is given without external_tokens, expected both"),
     ],
 )

@@ -27,7 +27,7 @@ NAMES = st.sampled_from(
 
 def test_every_field_of_a_request_is_read() -> None:
     sent = request("a", hash_ids=(1,), arrival_step=1, priority=2, abort_step=3, lora="l", grammar="g", session="s")
-    sent = replace(sent, images=((0, 3, 7), (4, 2, 8)), external_tokens=8, lost_block=0)
+    sent = replace(sent, images=((0, 3, 7), (4, 2, 8)), external_tokens=8, lost_block=0, load_steps=2)
     assert parse_request(parse_object(sent.canonical_line().encode()), "unused") == sent
 
 

@@ -67,6 +67,7 @@ def test_digest_changes_with_any_field_and_with_the_order() -> None:
             {"images": ((0, 2, 1),)},
             {"external_tokens": 8},
             {"lost_block": 0},
+            {"load_steps": 1},
         )
     ]
     assert len({digest_of([each]) for each in [base, *others]}) == 1 + len(others)

@@ -17,6 +17,7 @@ def test_defaults_are_left_out_of_the_canonical_line_and_the_id_is_not() -> None
 def test_canonical_line_has_every_given_field_in_the_fixed_order() -> None:
     full = request(
         "ü",
+        load_steps=3,
         lost_block=0,
         external_tokens=8,
         images=((1, 2, 3), (4, 5, 6)),
@@ -32,7 +33,7 @@ def test_canonical_line_has_every_given_field_in_the_fixed_order() -> None:
     assert full.canonical_line() == (
         '{"timestamp":1.5,"input_length":16,"output_length":4,"hash_ids":[5,6],"request_id":"\\u00fc",'
         '"arrival_step":3,"priority":-2,"abort_step":9,"lora":"l","grammar":"g","session":"s",'
-        '"images":[[1,2,3],[4,5,6]],"external_tokens":8,"lost_block":0}'
+        '"images":[[1,2,3],[4,5,6]],"external_tokens":8,"lost_block":0,"load_steps":3}'
     )
 
 

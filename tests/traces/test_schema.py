@@ -28,7 +28,9 @@ FULL = trace(
         "ü", arrival_step=1, abort_step=3, priority=-2, lora="l", grammar="g\n", session="s", hash_ids=(2**63 - 1,)
     ),
     request("b", timestamp=2.5, arrival_step=2, abort_after=2),
-    request("c", timestamp=3, arrival_step=2, images=((0, 4, 1), (4, 4, 1)), external_tokens=8, lost_block=1),
+    request(
+        "c", timestamp=3, arrival_step=2, images=((0, 4, 1), (4, 4, 1)), external_tokens=8, lost_block=1, load_steps=4
+    ),
     engine=replace(NEEDS, max_num_encoder_input_tokens=4, encoder_cache_size=4, kv_load_failure_policy="fail"),
 )
 
@@ -93,6 +95,7 @@ def test_bounds_are_those_of_the_code(found: int, expected: int) -> None:
         {"images": [[1, 2]]},
         {"images": [[1, 2, 3, 4]]},
         {"lost_block": 0},
+        {"load_steps": 1},
         {"arrival_step": 1, "abort_step": 3, "abort_after": 1},
         {"unknown": 1},
     ],

@@ -43,10 +43,12 @@ def test_summary_says_every_fact_with_its_unit() -> None:
 
 def test_summary_counts_images_and_kv_loads() -> None:
     needs = replace(NEEDS, max_num_encoder_input_tokens=9, encoder_cache_size=9, kv_load_failure_policy="fail")
-    one = request("a", images=((0, 4, 1), (4, 4, 2)), external_tokens=8, lost_block=0)
+    one = request("a", images=((0, 4, 1), (4, 4, 2)), external_tokens=8, lost_block=0, load_steps=2)
     text = summarise(trace(one, request("b", images=((0, 4, 1),), external_tokens=4), engine=needs))
     assert "images                        3 with 2 different ones\n" in text
-    assert "external tokens               12 of 2 requests, 1 of which lose a block\n" in text
+    assert (
+        "external tokens               12 of 2 requests, 1 of which lose a block and 1 load beside the steps\n" in text
+    )
     assert "max_num_encoder_input_tokens  9 tokens of images a step\n" in text
     assert text.endswith("kv_load_failure_policy        fail")
 
