@@ -50,9 +50,10 @@ class ReplaySession:
 
     @property
     def is_done(self) -> bool:
-        """True when nothing will arrive any more and nothing is left in the queues."""
-        idle = not self.scheduler.has_unfinished_requests() and not self._in_flight
-        return idle and self.next_step > self._delivery.last_event
+        """True when nothing will arrive any more and nothing is left in the queues, or in a step in flight."""
+        in_flight = any(scheduled.num_scheduled_tokens for scheduled, _ in self._in_flight)
+        is_idle = not self.scheduler.has_unfinished_requests() and not in_flight
+        return is_idle and self.next_step > self._delivery.last_event
 
     def step(self, observe: Observer | None = None) -> StepReading:
         """Run the next step: deliver, schedule, answer, update; nothing is scheduled where no request is left."""

@@ -150,7 +150,8 @@ def _draw_features(integer: Integer, requests: Sequence[TraceRequest]) -> tuple[
         needs["max_num_encoder_input_tokens"] = max(IMAGE_TOKENS) + integer(0, 3)
         needs["encoder_cache_size"] = max(IMAGE_TOKENS) + integer(0, 6)
     if policy := ("", "", "", "recompute", "fail")[integer(0, 4)]:
-        given = [_offered(integer, request, streaming) for request in given]
+        # As above: one that is computed again may have had nothing to do in the step before.
+        given = [_offered(integer, request, streaming, may_lose=not max_loras) for request in given]
         needs["kv_load_failure_policy"] = policy
     return given, needs
 
@@ -169,7 +170,7 @@ def _draw_images(integer: Integer, input_length: int) -> tuple[tuple[int, int, i
     return tuple(images)
 
 
-def _offered(integer: Integer, request: TraceRequest, streaming: bool) -> TraceRequest:
+def _offered(integer: Integer, request: TraceRequest, streaming: bool, *, may_lose: bool) -> TraceRequest:
     """Some with blocks that a connector has, of which one may not come."""
     num_blocks = integer(0, (request.input_length - 1) // BLOCK_TOKENS)
     if not num_blocks or (streaming and request.session is not None):
@@ -178,7 +179,7 @@ def _offered(integer: Integer, request: TraceRequest, streaming: bool) -> TraceR
     return replace(
         request,
         external_tokens=num_blocks * BLOCK_TOKENS,
-        lost_block=None if lost < 0 else lost,
+        lost_block=lost if lost >= 0 and may_lose else None,
         load_steps=max(0, integer(-MAX_LOAD_STEPS, MAX_LOAD_STEPS)),
     )
 
