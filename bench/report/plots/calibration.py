@@ -66,7 +66,7 @@ def _draw_power(axes: Axes, gates: pd.DataFrame, summary: pd.DataFrame) -> None:
         effects = np.geomspace(0.05, max(5.0, float(planted["planted_pct"].max())), 120)
         sd, pairs = float(first["pair_sd_pct"].median()), int(first["num_pairs"].median())
         curve = 100 * np.array(power_curve(sd, pairs, [*effects]))
-        axes.plot(effects, curve, color=FAINT, linewidth=1.2, label=f"t test, {pairs} pairs, SD {sd:.2f} %")
+        axes.plot(effects, curve, color=FAINT, linewidth=1.2, label=f"t test, {pairs} pairs,\nSD {sd:.2f} %")
     axes.set_xscale("log")
     levels = [0.1, *planted["planted_pct"]]
     axes.set_xticks(levels, [f"{level:g}" for level in levels])
