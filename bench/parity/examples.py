@@ -149,9 +149,11 @@ def _draw_features(integer: Integer, requests: Sequence[TraceRequest]) -> tuple[
         given = [replace(request, images=_draw_images(integer, request.input_length)) for request in given]
         needs["max_num_encoder_input_tokens"] = max(IMAGE_TOKENS) + integer(0, 3)
         needs["encoder_cache_size"] = max(IMAGE_TOKENS) + integer(0, 6)
-    if policy := ("", "", "", "recompute", "fail")[integer(0, 4)]:
+    if policy := ("", "", "recompute", "fail")[integer(0, 3)]:
         # As above: one that is computed again may have had nothing to do in the step before.
         given = [_offered(integer, request, streaming, may_lose=not max_loras) for request in given]
+        if integer(0, 2) == 2:
+            given = [_loading(integer, request) for request in given]
         needs["kv_load_failure_policy"] = policy
     return given, needs
 
@@ -180,8 +182,12 @@ def _offered(integer: Integer, request: TraceRequest, streaming: bool, *, may_lo
         request,
         external_tokens=num_blocks * BLOCK_TOKENS,
         lost_block=lost if lost >= 0 and may_lose else None,
-        load_steps=max(0, integer(-MAX_LOAD_STEPS, MAX_LOAD_STEPS)),
     )
+
+
+def _loading(integer: Integer, request: TraceRequest) -> TraceRequest:
+    """What a connector has of it comes at once, or beside some steps."""
+    return replace(request, load_steps=integer(0, MAX_LOAD_STEPS)) if request.external_tokens else request
 
 
 def _into_sessions(integer: Integer, requests: Sequence[TraceRequest]) -> list[TraceRequest]:

@@ -85,6 +85,8 @@ for reading in readings:
 steady = readings[10:]
 for part in ("schedule", "update", "model", "output"):
     assert median(getattr(reading, part + "_ns") for reading in steady) > 0, part
+# What no part has would show in every step, the least too; others on this core interrupt most of them.
+assert min(reading.other_ns / reading.step_ns for reading in steady) < 0.05
 print("waits", int(median(reading.idle_ns for reading in steady)))
 """
 
@@ -126,7 +128,10 @@ def test_what_the_platform_turns_off_without_a_word_is_refused() -> None:
 @pytest.mark.parametrize("options", [{}, ASYNC | {"stand_in_model_ms": 20}], ids=["real model", "simulated, async"])
 def test_the_parts_of_a_whole_engines_step_add_up(options: dict[str, object]) -> None:
     wait_ns = int(run_alone(PARTS_ADD_UP.format(options=options)).split()[-1])
-    assert (wait_ns > 1_000_000) == bool(options)  # waited for is only a model that runs beside the scheduler
+    if options:  # waited for is only a model that runs beside the scheduler
+        assert wait_ns > 2_000_000
+    else:
+        assert wait_ns < 1_000_000
 
 
 def test_a_kv_cache_that_cannot_fit_is_refused_in_one_line_with_both_sizes() -> None:

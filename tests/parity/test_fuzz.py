@@ -46,11 +46,11 @@ def test_dict_decides_as_list_on_any_trace(prover: Prover, tmp_path: Path, examp
     assert proof.alike, fuzz.kept(example, proof, tmp_path, "smallest", "dict")
 
 
-def test_about_half_of_the_random_traces_starve_and_all_options_are_met() -> None:
+def test_most_random_traces_starve_and_all_options_are_met() -> None:
     seen = [_seen(random_example(seed)) for seed in range(120)]
-    assert sum(each["preempted"] > 0 for each in seen) > 50
-    assert sum(each["aborted"] > 0 for each in seen) > 12
-    assert sum(each["finished"] > 1 for each in seen) > 12
+    assert sum(each["preempted"] > 0 for each in seen) > 60
+    assert sum(each["aborted"] > 0 for each in seen) > 20
+    assert sum(each["finished"] > 1 for each in seen) > 20
     options = [random_example(seed).options for seed in range(120)]
     for name in ("policy", "async_scheduling", "enable_prefix_caching", "scheduler_reserve_full_isl"):
         assert len({getattr(each, name) for each in options}) == 2

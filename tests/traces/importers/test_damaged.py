@@ -37,7 +37,7 @@ from .samples import (
     packed,
 )
 
-LIMIT_S = 60.0  # well under a second on an idle machine, minutes where time grows with the square
+LIMIT_S = 60.0  # well under a second on an idle machine; others may use this one
 LIMIT_BYTES = 300_000_000
 
 
